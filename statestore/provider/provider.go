@@ -1,0 +1,176 @@
+// Package provider is the seam between the files of one state store partition
+// and everything that is built on them.
+//
+// A state store provider, in Spark's sense, decides what a partition looks
+// like on disk: HDFSBackedStateStoreProvider writes delta and snapshot files,
+// RocksDBStateStoreProvider writes zips, SST files and changelogs. Each such
+// format implements [Partition] in a package of its own; what is above this
+// seam (rows, columns, counts, checks) is written once and for all of them.
+//
+// The package imports nothing else of this module, so that every other
+// package may use its errors.
+package provider
+
+import (
+	"context"
+	"iter"
+	"strconv"
+)
+
+// Entry is one row of a state store as it lies on disk: the bytes of the key
+// row and of the value row, without any framing, checksum or padding that the
+// file format adds.
+//
+// Both slices are valid until the iteration that yielded them takes its next
+// step; whoever keeps them copies them.
+type Entry struct {
+	Key   []byte
+	Value []byte
+}
+
+// ChangeType says what a record of a version's change set did. The names are
+// those of the change_type column in Spark's own change feed.
+type ChangeType uint8
+
+const (
+	// Update is a put: the row was inserted or replaced. The files do not say
+	// which of the two.
+	Update ChangeType = iota
+	// Delete is a removal; the value is empty.
+	Delete
+	// Append is a merge record of a multi-valued column family (RocksDB only).
+	Append
+)
+
+// String returns Spark's name for the change.
+func (t ChangeType) String() string {
+	switch t {
+	case Update:
+		return "update"
+	case Delete:
+		return "delete"
+	case Append:
+		return "append"
+	}
+	return "ChangeType(" + strconv.Itoa(int(t)) + ")"
+}
+
+// Change is one record of a version's change set. The slices live as long as
+// those of an [Entry].
+type Change struct {
+	Type  ChangeType
+	Key   []byte
+	Value []byte
+}
+
+// Version names one version of one partition. Versions count from 1; version
+// 0 is the empty state and has no file. Batch b of a query reads version b and
+// writes version b+1.
+type Version struct {
+	Number int64
+	// ID is the unique id that checkpoint format 2 adds to file names (RocksDB
+	// only); empty otherwise.
+	ID string
+}
+
+// FileKind tells the files of a partition apart.
+type FileKind uint8
+
+const (
+	// DeltaFile turns version N-1 into version N.
+	DeltaFile FileKind = iota
+	// SnapshotFile holds all of version N.
+	SnapshotFile
+	// TempFile was never renamed into place: a killed task's, or one being
+	// written. It is never read as state.
+	TempFile
+	// SidecarFile holds checksums of another file.
+	SidecarFile
+	// OtherFile is anything else that lies in the directory.
+	OtherFile
+)
+
+// String returns a word for people.
+func (k FileKind) String() string {
+	switch k {
+	case DeltaFile:
+		return "delta"
+	case SnapshotFile:
+		return "snapshot"
+	case TempFile:
+		return "temporary"
+	case SidecarFile:
+		return "sidecar"
+	}
+	return "other"
+}
+
+// File is one file of a partition directory, as it was listed.
+type File struct {
+	// Name is the file's name within the partition directory.
+	Name string
+	Kind FileKind
+	// Version is the state version that the name states; 0 for files that
+	// belong to none.
+	Version int64
+	// Size is the stored (compressed) size in bytes; -1 where it has not been
+	// asked for, since on slow mounts asking costs as much as reading.
+	Size int64
+}
+
+// Plan is what has to be read for one version: a base and the changes after
+// it.
+type Plan struct {
+	Version int64
+	// Base is the snapshot to start from; its Name is empty where the chain
+	// starts from the empty state.
+	Base File
+	// Deltas are the change files after the base, oldest first, without a gap.
+	Deltas []File
+}
+
+// Files returns the files that the plan reads, the base first.
+func (p Plan) Files() []File {
+	if p.Base.Name == "" {
+		return p.Deltas
+	}
+	return append([]File{p.Base}, p.Deltas...)
+}
+
+// LoadOptions are what a caller may ask of a load beyond the version.
+type LoadOptions struct {
+	// BaseVersion, when not 0, forces the snapshot of that version as the
+	// start (Spark's option snapshotStartBatchId, plus one).
+	BaseVersion int64
+}
+
+// Partition is one partition of one store: a directory. Its methods may be
+// called at the same time from several goroutines.
+type Partition interface {
+	// Files returns the files as they were listed when the partition was
+	// opened, by version and then by name, without their sizes.
+	Files() []File
+
+	// Stat returns the given files with their sizes. Files that have vanished
+	// since the listing are left out.
+	Stat(ctx context.Context, files []File) ([]File, error)
+
+	// Plan says which files a load of the version reads, from names alone. It
+	// fails with ErrMissing where the chain has a gap, with ErrCleanedUp where
+	// retention has removed what is needed.
+	Plan(v Version, o LoadOptions) (Plan, error)
+
+	// Versions returns the versions that can be loaded, judged by names alone,
+	// in ascending order.
+	Versions() []int64
+
+	// Entries yields every row of the version exactly once, in an order that
+	// is the same at every call. It stops after the first error, and a version
+	// of which an error was yielded is not complete.
+	Entries(ctx context.Context, v Version, o LoadOptions) iter.Seq2[Entry, error]
+
+	// Changes yields the records of the change set that made the version out
+	// of the one before, in the order in which they were written. A key may
+	// occur more than once.
+	Changes(ctx context.Context, v Version) iter.Seq2[Change, error]
+}
