@@ -1,0 +1,120 @@
+package hdfs
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sparkstate/sparkstate/statestore/provider"
+)
+
+// DeltaName returns the name of the file that turns version v-1 into v.
+func DeltaName(v int64) string { return strconv.FormatInt(v, 10) + ".delta" }
+
+// SnapshotName returns the name of the file that holds all of version v.
+func SnapshotName(v int64) string { return strconv.FormatInt(v, 10) + ".snapshot" }
+
+// ParseName tells what a name in a partition directory stands for. Spark
+// builds the names it opens from the number, so only that spelling counts:
+// decimal, no sign, no leading zero, lower case.
+func ParseName(name string) (provider.FileKind, int64) {
+	switch {
+	case strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp"),
+		strings.HasPrefix(name, "temp-"), // Spark 2.0 to 2.3
+		strings.Contains(name, ".snapshot.temp-"):
+		return provider.TempFile, 0
+	case strings.HasSuffix(name, ".crc"):
+		return provider.SidecarFile, 0
+	}
+	number, ext, ok := strings.Cut(name, ".")
+	if !ok {
+		return provider.OtherFile, 0
+	}
+	v, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || v < 1 || strconv.FormatInt(v, 10) != number {
+		return provider.OtherFile, 0
+	}
+	switch ext {
+	case "delta":
+		return provider.DeltaFile, v
+	case "snapshot":
+		return provider.SnapshotFile, v
+	}
+	return provider.OtherFile, 0
+}
+
+// listing is a partition directory, read once.
+type listing struct {
+	files     []provider.File // by version, then name; without sizes
+	names     map[string]fs.DirEntry
+	deltas    []int64 // ascending
+	snapshots []int64 // ascending
+}
+
+func list(fsys fs.FS, dir string) (*listing, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{names: make(map[string]fs.DirEntry, len(entries))}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		kind, v := ParseName(e.Name())
+		l.names[e.Name()] = e
+		l.files = append(l.files, provider.File{Name: e.Name(), Kind: kind, Version: v, Size: -1})
+		switch kind {
+		case provider.DeltaFile:
+			l.deltas = append(l.deltas, v)
+		case provider.SnapshotFile:
+			l.snapshots = append(l.snapshots, v)
+		}
+	}
+	slices.SortFunc(l.files, func(a, b provider.File) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
+	})
+	slices.Sort(l.deltas)
+	slices.Sort(l.snapshots)
+	return l, nil
+}
+
+func (l *listing) hasDelta(v int64) bool {
+	_, ok := slices.BinarySearch(l.deltas, v)
+	return ok
+}
+
+func (l *listing) hasSnapshot(v int64) bool {
+	_, ok := slices.BinarySearch(l.snapshots, v)
+	return ok
+}
+
+// snapshotAt returns the newest snapshot that is not newer than v, or 0.
+func (l *listing) snapshotAt(v int64) int64 {
+	i, ok := slices.BinarySearch(l.snapshots, v)
+	if ok {
+		return v
+	}
+	if i == 0 {
+		return 0
+	}
+	return l.snapshots[i-1]
+}
+
+// versions returns what can be loaded, judged by names.
+func (l *listing) versions() []int64 {
+	all := slices.Concat(l.deltas, l.snapshots)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	out := all[:0]
+	last := int64(0) // the newest version known to be loadable; 0 always is
+	for _, v := range all {
+		if l.hasSnapshot(v) || v == last+1 {
+			out = append(out, v)
+			last = v
+		}
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,142 @@
+package hdfs
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path"
+	"slices"
+
+	"github.com/sparkstate/sparkstate/statestore/codec"
+	"github.com/sparkstate/sparkstate/statestore/provider"
+)
+
+// Config is what has to be known about a store beside its files; the zero
+// value is right for nearly all of them.
+type Config struct {
+	// Codec is the compression that the checkpoint records; each file is read
+	// by its first bytes all the same, and one that differs is a warning.
+	// codec.Unknown where nothing is recorded.
+	Codec codec.Codec
+	// RowChecksum says that rows carry a CRC-32C in front (Spark 4.1's conf
+	// spark.sql.streaming.stateStore.rowChecksum.enabled). When false, each
+	// file is recognised by its first row.
+	RowChecksum bool
+	// IgnoreSidecars leaves the .crc files unread.
+	IgnoreSidecars bool
+	// MaxRowBytes bounds the length of a key or value, in bytes. 0 means 1 MiB
+	// plus 255 times the stored size of the file, which is more than the
+	// compressions make of real rows.
+	MaxRowBytes int64
+	// Warn is told of what is wrong and changes no row. It may be called from
+	// several goroutines at once; nil drops the warnings.
+	Warn func(error)
+}
+
+// Partition is one partition of a store: a directory, listed once.
+type Partition struct {
+	fsys fs.FS
+	dir  string
+	cfg  Config
+	l    *listing
+}
+
+var _ provider.Partition = (*Partition)(nil)
+
+// Open lists a partition directory. It opens no file.
+func Open(fsys fs.FS, dir string, cfg Config) (*Partition, error) {
+	l, err := list(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Partition{fsys: fsys, dir: dir, cfg: cfg, l: l}, nil
+}
+
+func (p *Partition) warn(err error) {
+	if p.cfg.Warn != nil {
+		p.cfg.Warn(err)
+	}
+}
+
+// Files implements provider.Partition. The sizes are -1; see [Partition.Stat].
+func (p *Partition) Files() []provider.File { return slices.Clone(p.l.files) }
+
+// Versions implements provider.Partition.
+func (p *Partition) Versions() []int64 { return p.l.versions() }
+
+// Stat implements provider.Partition: it fills in the sizes of files, which
+// costs a system call each. Files that have gone since are left out.
+func (p *Partition) Stat(ctx context.Context, files []provider.File) ([]provider.File, error) {
+	out := make([]provider.File, 0, len(files))
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e, ok := p.l.names[f.Name]
+		if !ok {
+			return nil, fmt.Errorf("%s: not a file of this partition", path.Join(p.dir, f.Name))
+		}
+		info, err := e.Info()
+		switch {
+		case isGone(err):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		f.Size = info.Size()
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// Changes implements provider.Partition: the records of one delta.
+func (p *Partition) Changes(ctx context.Context, v provider.Version) iter.Seq2[provider.Change, error] {
+	return func(yield func(provider.Change, error) bool) {
+		if v.Number < 1 || !p.l.hasDelta(v.Number) {
+			yield(provider.Change{}, &provider.FileError{Path: path.Join(p.dir, DeltaName(v.Number)), Offset: -1,
+				Kind: provider.ErrMissing, Condition: condMissingDelta,
+				Detail: fmt.Sprintf("the file is missing; the changes of version %d are in it and nowhere else", v.Number)})
+			return
+		}
+		f := provider.File{Name: DeltaName(v.Number), Kind: provider.DeltaFile, Version: v.Number}
+		err := p.each(ctx, f, func(r *record) bool {
+			c := provider.Change{Type: provider.Update, Key: r.key, Value: r.value}
+			if r.remove {
+				c.Type = provider.Delete
+			}
+			return yield(c, nil)
+		})
+		if err != nil {
+			yield(provider.Change{}, err)
+		}
+	}
+}
+
+// each calls fn with every record of a file, until fn returns false or the
+// file ends or breaks.
+func (p *Partition) each(ctx context.Context, f provider.File, fn func(*record) bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s, err := p.scan(f)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var r record
+	for n := 0; ; n++ {
+		if n&0xfff == 0xfff {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		ok, err := s.next(&r)
+		if err != nil || !ok {
+			return err
+		}
+		if !fn(&r) {
+			return nil
+		}
+	}
+}
