@@ -1,0 +1,102 @@
+package statestore
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/sparkstate/sparkstate/statestore/provider"
+)
+
+// Option says what of a store is wanted. Without any, all partitions are read
+// at the latest version.
+type Option func(*read)
+
+// read is a request with all its options applied.
+type read struct {
+	version    provider.Version
+	load       provider.LoadOptions
+	partitions []int // nil for all
+	workers    int
+	reads      int
+	rows       int
+	bytes      int
+}
+
+// AtVersion reads version v instead of the latest.
+func AtVersion(v int64) Option { return func(r *read) { r.version = provider.Version{Number: v} } }
+
+// FromSnapshot forces the snapshot of version v as the start of the chain, as
+// Spark's option snapshotStartBatchId does. Without that very snapshot the
+// read fails.
+func FromSnapshot(v int64) Option { return func(r *read) { r.load.BaseVersion = v } }
+
+// Partitions restricts the read to some partitions.
+func Partitions(ids ...int) Option {
+	return func(r *read) { r.partitions = append(r.partitions, ids...) }
+}
+
+// Workers sets how many partitions are decoded at once; 0 or less means one
+// for each processor. The output order does not depend on it.
+func Workers(n int) Option { return func(r *read) { r.workers = n } }
+
+// BatchSize bounds an Arrow record to so many rows and to about so many bytes
+// of key and value (a longer row still makes a record of its own). 0 leaves
+// the default: 8,192 rows, 4 MiB.
+func BatchSize(rows, bytes int) Option {
+	return func(r *read) {
+		if rows > 0 {
+			r.rows = rows
+		}
+		if bytes > 0 {
+			r.bytes = bytes
+		}
+	}
+}
+
+const (
+	defaultRows  = 8192
+	defaultBytes = 4 << 20
+	// defaultReads is how many directories are listed at once. Listing waits
+	// for the medium and not for a processor, so it is more than there are.
+	defaultReads = 64
+)
+
+func (s *Store) read(opts []Option) *read {
+	r := &read{version: provider.Version{Number: s.cfg.Latest}, rows: defaultRows, bytes: defaultBytes, reads: defaultReads}
+	for _, o := range opts {
+		o(r)
+	}
+	if r.workers <= 0 {
+		r.workers = runtime.GOMAXPROCS(0)
+	}
+	return r
+}
+
+// check refuses partitions that the store does not have.
+func (r *read) check(s *Store) error {
+	for _, id := range r.partitions {
+		if id < 0 || id >= s.cfg.Partitions {
+			return s.noPartition(id)
+		}
+	}
+	return nil
+}
+
+// wanted returns the partitions to read in ascending order, each once.
+func (r *read) wanted(s *Store) []int {
+	if r.partitions == nil {
+		all := make([]int, s.cfg.Partitions)
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
+	ids := slices.Clone(r.partitions)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// present returns those of the wanted partitions that have a directory.
+func (r *read) present(s *Store) []int {
+	return slices.DeleteFunc(r.wanted(s), func(id int) bool { _, ok := s.cfg.Dirs[id]; return !ok })
+}

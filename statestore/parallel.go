@@ -1,0 +1,86 @@
+package statestore
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// forEach calls fn for 0 … n-1, at most workers at a time, and returns the
+// error of the lowest index that failed. The first failure cancels the rest.
+func forEach(ctx context.Context, workers, n int, fn func(context.Context, int) error) error {
+	for _, err := range ordered(ctx, workers, n, func(ctx context.Context, i int, _ func(struct{}) bool) error { return fn(ctx, i) }) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ordered runs produce for 0 … n-1, at most workers at a time, and yields what
+// they emit in the order of the index, whatever the timing. A producer that is
+// ahead waits after two items, so memory stays at workers × 2 items. The first
+// error ends the sequence.
+func ordered[T any](ctx context.Context, workers, n int, produce func(ctx context.Context, i int, emit func(T) bool) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer cancel()
+
+		type lane struct {
+			items chan T
+			err   error // set before items is closed
+		}
+		// Lanes are handed out in order, so the lowest one that is not done
+		// always has a worker, and waiting for it cannot deadlock. The queue is
+		// as long as there are workers: no more lanes are open than that.
+		queue := make(chan *lane, max(workers, 1))
+		slots := make(chan struct{}, max(workers, 1))
+		running.Go(func() {
+			defer close(queue)
+			for i := range n {
+				select {
+				case slots <- struct{}{}:
+				case <-ctx.Done():
+					return
+				}
+				l := &lane{items: make(chan T, 2)}
+				running.Go(func() {
+					defer func() { <-slots }()
+					defer close(l.items)
+					l.err = produce(ctx, i, func(item T) bool {
+						select {
+						case l.items <- item:
+							return true
+						case <-ctx.Done():
+							return false
+						}
+					})
+				})
+				select {
+				case queue <- l:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+		var zero T
+		done := 0
+		for l := range queue {
+			for item := range l.items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if l.err != nil {
+				yield(zero, l.err)
+				return
+			}
+			done++
+		}
+		if done < n {
+			yield(zero, context.Cause(ctx))
+		}
+	}
+}
