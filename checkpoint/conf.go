@@ -1,0 +1,37 @@
+package checkpoint
+
+import "strconv"
+
+// Keys of the configuration that Spark pins in the offset log.
+const (
+	ConfShufflePartitions    = "spark.sql.shuffle.partitions"
+	ConfProviderClass        = "spark.sql.streaming.stateStore.providerClass"
+	ConfCodec                = "spark.sql.streaming.stateStore.compression.codec"
+	ConfRowChecksum          = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+	ConfAggregationFormat    = "spark.sql.streaming.aggregation.stateFormatVersion"
+	ConfJoinFormat           = "spark.sql.streaming.join.stateFormatVersion"
+	ConfFlatMapGroupsFormat  = "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion"
+	ConfStrictDistribution   = "spark.sql.streaming.statefulOperator.useStrictDistribution"
+	ConfMultipleWatermarks   = "spark.sql.streaming.multipleWatermarkPolicy"
+	ConfStateStoreEncoding   = "spark.sql.streaming.stateStore.encodingFormat"
+	ConfRocksDBFormatVersion = "spark.sql.streaming.stateStore.rocksdb.formatVersion"
+)
+
+// conf is the configuration of one batch; nil where no offset log tells.
+type conf map[string]string
+
+// partitions returns the number of state partitions.
+func (c conf) partitions() (int, bool) {
+	n, err := strconv.Atoi(c[ConfShufflePartitions])
+	return n, err == nil && n > 0 && n <= maxID
+}
+
+// format returns a format version; what is absent means 1, whatever the
+// default of today's Spark.
+func (c conf) format(key string) int {
+	n, err := strconv.Atoi(c[key])
+	if err != nil {
+		return 1
+	}
+	return n
+}

@@ -1,0 +1,107 @@
+package checkpoint
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
+)
+
+// kind is what is known of one kind of stateful operator: how it is
+// recognised, what its stores mean, and where what Spark records of it is not
+// to be believed. Each kind has a file of its own.
+type kind struct {
+	// names are the operatorName values of Spark's metadata, the usual one
+	// first.
+	names []string
+	// infer recognises the operator where there is no metadata (before Spark
+	// 4.0).
+	infer func(*Operator) bool
+	// oneTask says whether the operator runs as a single task, so that it has
+	// partition 0 only; nil means never.
+	oneTask func(*Operator) bool
+	// keyShape says what of a store's key is the grouping key; nil means all
+	// of it.
+	keyShape func(store string) statestore.KeyShape
+	// keysIn names the store that has a row for each grouping key of the given
+	// store, where that is another one; nil means none.
+	keysIn func(store string) string
+	// prefixColumns returns the number of leading key columns that the
+	// operator scans by; nil means none.
+	prefixColumns func(key *sqltype.Type) int
+	// adapt corrects recorded types that are known to be wrong; nil where none
+	// are.
+	adapt func(s *Store)
+	// roles finds the columns that play a part in the operator; nil where
+	// there are none beyond the event time.
+	roles func(s *Store) []Column
+}
+
+// kinds lists all kinds; those that are recognised by the most specific signs
+// come first, aggregation last, since it is what remains.
+var kinds = []*kind{
+	&symmetricHashJoin,
+	&transformWithState,
+	&globalLimit,
+	&dedupe,
+	&dedupeWithinWatermark,
+	&sessionWindow,
+	&flatMapGroupsWithState,
+	&aggregation,
+}
+
+// kindNamed returns the kind that Spark's metadata names, nil for none that is
+// known.
+func kindNamed(name string) *kind {
+	for _, k := range kinds {
+		if slices.Contains(k.names, name) {
+			return k
+		}
+	}
+	return nil
+}
+
+// infer recognises an operator by its stores, schemas and first rows; nil
+// where they fit no kind, or more than one.
+func infer(o *Operator) *kind {
+	if len(o.stores) == 0 {
+		return nil
+	}
+	for _, k := range kinds {
+		if k.infer != nil && k.infer(o) {
+			return k
+		}
+	}
+	return nil
+}
+
+// oneNull is the row of a single null column, with which Spark fills values
+// that mean nothing.
+var oneNull = []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+func isOneNull(row []byte) bool { return bytes.Equal(row, oneNull) }
+
+// onlyStore returns the operator's store if it is the default one alone.
+func (o *Operator) onlyStore() *Store {
+	if len(o.stores) == 1 && o.stores[0].name == defaultStore {
+		return o.stores[0]
+	}
+	return nil
+}
+
+// lastField returns the last column of a struct.
+func lastField(t *sqltype.Type) (sqltype.Field, bool) {
+	if t == nil || len(t.Fields) == 0 {
+		return sqltype.Field{}, false
+	}
+	return t.Fields[len(t.Fields)-1], true
+}
+
+// retype returns the struct with the type of one column replaced.
+func retype(t *sqltype.Type, column int, to *sqltype.Type) *sqltype.Type {
+	c := *t
+	c.Fields = slices.Clone(t.Fields)
+	c.Fields[column].Type = to
+	return &c
+}

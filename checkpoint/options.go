@@ -1,0 +1,34 @@
+package checkpoint
+
+import "github.com/sparkstate/sparkstate/statestore"
+
+// Option says what of a store is wanted. Without any, all partitions are read
+// as of the last committed batch.
+type Option func(*query)
+
+type query struct {
+	batch    int64
+	hasBatch bool
+	below    []statestore.Option
+}
+
+// AtBatch reads the state that batch b left behind.
+func AtBatch(b int64) Option { return func(q *query) { q.batch, q.hasBatch = b, true } }
+
+// FromSnapshot forces the snapshot that batch b left behind as the start, as
+// Spark's option snapshotStartBatchId does plus one. Without that very
+// snapshot the read fails.
+func FromSnapshot(b int64) Option { return pass(statestore.FromSnapshot(b + 1)) }
+
+// Partitions restricts the read to some partitions.
+func Partitions(ids ...int) Option { return pass(statestore.Partitions(ids...)) }
+
+// Workers sets how many partitions are decoded at once; 0 or less means one
+// for each processor. The output order does not depend on it.
+func Workers(n int) Option { return pass(statestore.Workers(n)) }
+
+// BatchSize bounds an Arrow record to so many rows and about so many bytes; 0
+// leaves the default.
+func BatchSize(rows, bytes int) Option { return pass(statestore.BatchSize(rows, bytes)) }
+
+func pass(o statestore.Option) Option { return func(q *query) { q.below = append(q.below, o) } }

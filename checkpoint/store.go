@@ -1,0 +1,432 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow/go/v17/arrow"
+
+	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/codec"
+	"github.com/sparkstate/sparkstate/statestore/hdfs"
+	"github.com/sparkstate/sparkstate/statestore/provider"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
+)
+
+// Store is one store of an operator, read by batch.
+type Store struct {
+	op    *Operator
+	name  string
+	types schemas
+	notes []string
+	state func() (*statestore.Store, error)
+}
+
+func (o *Operator) newStore(name string) *Store {
+	s := &Store{op: o, name: name, types: o.readSchema(name)}
+	if s.types.err != nil {
+		o.cp.warn(s.types.err)
+	}
+	for _, g := range o.cp.given {
+		if g.operator == o.id && g.store == name {
+			if g.key != nil {
+				s.types.key, s.types.from, s.types.err = g.key, Given, nil
+			}
+			if g.value != nil {
+				s.types.value, s.types.from, s.types.err = g.value, Given, nil
+			}
+		}
+	}
+	s.state = sync.OnceValues(s.newState)
+	return s
+}
+
+// adapt lets the operator's kind correct what is recorded; what the caller
+// gave stays.
+func (s *Store) adapt() {
+	if k := s.op.kind; k != nil && k.adapt != nil && s.types.from != Given {
+		k.adapt(s)
+	}
+}
+
+func (s *Store) note(text string) { s.notes = append(s.notes, text) }
+
+// Name returns the store's name.
+func (s *Store) Name() string { return s.name }
+
+// Operator returns the operator that the store belongs to.
+func (s *Store) Operator() *Operator { return s.op }
+
+// Key and Value return the types of the rows, nil where they are not known,
+// and where they are from.
+func (s *Store) Key() (*sqltype.Type, Source) { return s.types.key, s.types.from }
+
+// Value is described at Key.
+func (s *Store) Value() (*sqltype.Type, Source) { return s.types.value, s.types.from }
+
+// Notes returns what was corrected or assumed of the store, a sentence each.
+func (s *Store) Notes() []string { return slices.Clone(s.notes) }
+
+// PrefixColumns returns the number of leading key columns that the operator
+// scans by, and where it is from.
+func (s *Store) PrefixColumns() (int, Source) {
+	if m := s.op.meta; m != nil {
+		for _, st := range m.Stores {
+			if st.Name == s.name {
+				return st.PrefixColumns, Recorded
+			}
+		}
+	}
+	k := s.op.kind
+	switch {
+	case k == nil:
+		return 0, Unknown
+	case k.prefixColumns == nil:
+		return 0, Inferred
+	case s.types.key == nil:
+		return 0, Unknown
+	}
+	return k.prefixColumns(s.types.key), Inferred
+}
+
+// dirs returns the directory of the store in each partition that exists.
+func (s *Store) dirs() map[int]string {
+	if s.name == defaultStore {
+		return s.op.dirs
+	}
+	out := make(map[int]string, len(s.op.dirs))
+	for p, d := range s.op.dirs {
+		out[p] = path.Join(d, s.name)
+	}
+	return out
+}
+
+// openPartition opens a partition with the provider that wrote it.
+func (s *Store) openPartition(dir string) (provider.Partition, error) {
+	c := s.op.cp
+	cfg := hdfs.Config{
+		Codec:          codec.Unknown,
+		RowChecksum:    strings.EqualFold(c.conf[ConfRowChecksum], "true"),
+		IgnoreSidecars: c.ignoreSidecars,
+		Warn:           c.warn,
+	}
+	if c.conf != nil {
+		var err error
+		if cfg.Codec, err = codec.Parse(c.conf[ConfCodec]); err != nil {
+			c.warn(fmt.Errorf("offsets/%d: %s: %w", c.confBatch, ConfCodec, err))
+			cfg.Codec = codec.Unknown
+		}
+	}
+	return hdfs.Open(c.fsys, dir, cfg)
+}
+
+// newState makes the store below, which knows versions.
+func (s *Store) newState() (*statestore.Store, error) {
+	c := s.op.cp
+	if s.op.err != nil {
+		return nil, s.op.err
+	}
+	if s.types.err != nil {
+		return nil, s.types.err
+	}
+	if p := c.Provider(); p.Format != HDFS {
+		return nil, &statestore.FileError{Path: s.op.dir, Offset: -1, Kind: statestore.ErrUnsupported,
+			Detail: fmt.Sprintf("the state is written by %s; only HDFSBackedStateStoreProvider's is read yet", p.Name())}
+	}
+	last, err := c.last()
+	if err != nil {
+		return nil, err
+	}
+	return s.stateAt(last.batch + 1)
+}
+
+func (s *Store) stateAt(latest int64) (*statestore.Store, error) {
+	return statestore.New(statestore.Config{
+		Name:       s.name,
+		Partitions: s.op.partitions,
+		Dirs:       s.dirs(),
+		Open:       s.openPartition,
+		Latest:     latest,
+		Key:        s.types.key,
+		Value:      s.types.value,
+		KeyShape:   s.keyShape(),
+	})
+}
+
+func (s *Store) keyShape() statestore.KeyShape {
+	k := s.op.kind
+	switch {
+	case k == nil && s.op.name == "" && s.types.key == nil:
+		// Nothing is known of the operator; but in every kind a row of the
+		// default store has a key of its own, except for session windows, which
+		// cannot be told without a schema.
+		return statestore.UnknownKey
+	case k == nil || k.keyShape == nil:
+		return statestore.WholeKey
+	}
+	return k.keyShape(s.name)
+}
+
+// sample says whether the first rows of the store, there being any, all pass
+// the test. It serves to recognise operators that left no metadata.
+func (s *Store) sample(test func(statestore.Entry) bool) bool {
+	const partitions, rows = 16, 16
+	n := 0
+	dirs := s.dirs()
+	for i, p := range slices.Sorted(maps.Keys(dirs)) {
+		if i == partitions || n >= rows {
+			break
+		}
+		if f, ok := formatOf(s.op.cp.fsys, dirs[p]); !ok || f != HDFS {
+			continue
+		}
+		part, err := s.openPartition(dirs[p])
+		if err != nil {
+			s.op.cp.warn(err)
+			continue
+		}
+		vs := part.Versions()
+		if len(vs) == 0 {
+			continue
+		}
+		for e, err := range part.Entries(context.Background(), provider.Version{Number: vs[len(vs)-1]}, provider.LoadOptions{}) {
+			if err != nil {
+				s.op.cp.warn(err)
+				break
+			}
+			if !test(e) {
+				return false
+			}
+			if n++; n >= rows {
+				break
+			}
+		}
+	}
+	return n > 0
+}
+
+// loadable returns the versions that every partition of every store can load.
+func (c *Checkpoint) loadable() ([]int64, error) {
+	var common []int64
+	first := true
+	for _, o := range c.operators {
+		for _, s := range o.stores {
+			vs, err := s.loadableVersions(context.Background())
+			if err != nil {
+				return nil, err
+			}
+			if first {
+				common, first = vs, false
+				continue
+			}
+			common = slices.DeleteFunc(common, func(v int64) bool { _, ok := slices.BinarySearch(vs, v); return !ok })
+		}
+	}
+	return common, nil
+}
+
+func (s *Store) loadableVersions(ctx context.Context) ([]int64, error) {
+	st, err := s.stateAt(0)
+	if err != nil {
+		return nil, err
+	}
+	return st.Versions(ctx)
+}
+
+// Readable returns the batches that every partition of the store can load,
+// judged by file names alone, and not beyond the last committed one; in
+// ascending order.
+func (s *Store) Readable(ctx context.Context) ([]int64, error) {
+	st, err := s.state()
+	if err != nil {
+		return nil, err
+	}
+	vs, err := st.Versions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, 0, len(vs))
+	for _, v := range vs {
+		if v <= st.Latest() {
+			out = append(out, v-1)
+		}
+	}
+	return out, nil
+}
+
+// At says which state an answer is of.
+type At struct {
+	// Batch is the batch, Version the state version that it wrote: one more.
+	Batch, Version int64
+}
+
+// At returns the batch and version that the options ask for. A batch that is
+// not committed is a *BatchError.
+func (s *Store) At(ctx context.Context, opts ...Option) (At, error) {
+	at, _, err := s.resolve(ctx, opts)
+	return at, err
+}
+
+func (s *Store) resolve(ctx context.Context, opts []Option) (At, []statestore.Option, error) {
+	q := &query{}
+	for _, o := range opts {
+		o(q)
+	}
+	st, err := s.state()
+	if err != nil {
+		return At{}, nil, err
+	}
+	last := st.Latest() - 1
+	b := last
+	if q.hasBatch {
+		b = q.batch
+	}
+	switch {
+	case last < 0:
+		return At{}, nil, s.batchError(ctx, b, fmt.Errorf("%w: no batch is", ErrNotCommitted))
+	case b < 0:
+		return At{}, nil, s.batchError(ctx, b, errors.New("batches count from 0"))
+	case b > last:
+		return At{}, nil, s.batchError(ctx, b, fmt.Errorf("%w: the last committed one is %d", ErrNotCommitted, last))
+	}
+	return At{Batch: b, Version: b + 1}, append(q.below, statestore.AtVersion(b+1)), nil
+}
+
+// batchError adds what can be read instead.
+func (s *Store) batchError(ctx context.Context, batch int64, cause error) error {
+	readable, err := s.Readable(ctx)
+	return &BatchError{Batch: batch, Readable: readable, Err: errors.Join(cause, err)}
+}
+
+// explain turns an error about a file that is not there into one that says
+// which batches can be read.
+func (s *Store) explain(ctx context.Context, batch int64, err error) error {
+	var be *BatchError
+	if errors.As(err, &be) || !errors.Is(err, statestore.ErrMissing) && !errors.Is(err, statestore.ErrCleanedUp) {
+		return err
+	}
+	return s.batchError(ctx, batch, err)
+}
+
+// Entries yields the rows of one partition as bytes, in an order that is the
+// same at every call. They need no schema.
+func (s *Store) Entries(ctx context.Context, partition int, opts ...Option) iter.Seq2[statestore.Entry, error] {
+	return reading(s, ctx, opts, func(st *statestore.Store, below []statestore.Option) iter.Seq2[statestore.Entry, error] {
+		return st.Entries(ctx, partition, below...)
+	})
+}
+
+// Schema returns the schema of the store's Arrow records.
+func (s *Store) Schema() (*arrow.Schema, error) {
+	st, err := s.state()
+	if err != nil {
+		return nil, err
+	}
+	return st.Schema()
+}
+
+// Records yields the rows as Arrow records {key: struct, value: struct,
+// partition_id: int32}, partition by partition; see [statestore.Store.Records].
+// The caller releases them.
+func (s *Store) Records(ctx context.Context, opts ...Option) iter.Seq2[arrow.Record, error] {
+	return reading(s, ctx, opts, func(st *statestore.Store, below []statestore.Option) iter.Seq2[arrow.Record, error] {
+		return st.Records(ctx, below...)
+	})
+}
+
+// reading resolves the batch, reads, and explains what fails.
+func reading[T any](s *Store, ctx context.Context, opts []Option, read func(*statestore.Store, []statestore.Option) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		at, below, err := s.resolve(ctx, opts)
+		if err != nil {
+			yield(zero, err)
+			return
+		}
+		st, err := s.state()
+		if err != nil {
+			yield(zero, err)
+			return
+		}
+		for item, err := range read(st, below) {
+			if err != nil {
+				yield(zero, s.explain(ctx, at.Batch, err))
+				return
+			}
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Counts are the numbers of every partition of a store at one batch.
+type Counts struct {
+	At
+	// Partitions has one element for each partition wanted, absent ones
+	// included, in ascending order.
+	Partitions []statestore.Count
+}
+
+// Rows returns the number of rows of each partition.
+func (c *Counts) Rows() []int64 {
+	out := make([]int64, len(c.Partitions))
+	for i, p := range c.Partitions {
+		out[i] = p.Rows
+	}
+	return out
+}
+
+// Counts counts the rows, distinct grouping keys and bytes of every partition.
+// They need no schema, except for the keys of a session window.
+func (s *Store) Counts(ctx context.Context, opts ...Option) (*Counts, error) {
+	at, below, err := s.resolve(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.state()
+	if err != nil {
+		return nil, err
+	}
+	parts, err := st.Counts(ctx, below...)
+	if err != nil {
+		return nil, s.explain(ctx, at.Batch, err)
+	}
+	if err := s.keysElsewhere(ctx, parts, opts); err != nil {
+		return nil, err
+	}
+	return &Counts{At: at, Partitions: parts}, nil
+}
+
+// keysElsewhere fills in the keys where another store has a row for each.
+func (s *Store) keysElsewhere(ctx context.Context, parts []statestore.Count, opts []Option) error {
+	k := s.op.kind
+	if k == nil || k.keysIn == nil || k.keysIn(s.name) == "" {
+		return nil
+	}
+	other, err := s.op.Store(k.keysIn(s.name))
+	if err != nil { // a partial copy: not known, then
+		for i := range parts {
+			parts[i].Keys = -1
+		}
+		return nil
+	}
+	c, err := other.Counts(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		parts[i].Keys = c.Partitions[i].Rows
+		if parts[i].Present && !c.Partitions[i].Present {
+			parts[i].Keys = -1
+		}
+	}
+	return nil
+}
