@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore"
+)
+
+// The exit codes of every verb.
+const (
+	exitOK     = 0
+	exitFound  = 1 // what was looked for was found (skew --fail) or not (get)
+	exitUsage  = 2 // wrong usage, or an operator, store or batch that isn't there
+	exitInput  = 3 // not a checkpoint, an I/O error, or damage
+	exitOutput = 4 // the output could not be written
+)
+
+// usageError is wrong usage.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, a ...any) error { return &usageError{fmt.Sprintf(format, a...)} }
+
+// outputError is a failure to write the answer.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return "writing the output: " + e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+
+func output(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &outputError{err}
+}
+
+// errFound makes a verb exit with 1 after its answer; it prints nothing more.
+type errFound struct{ text string }
+
+func (e *errFound) Error() string { return e.text }
+
+func exitCode(err error) int {
+	var usage *usageError
+	var out *outputError
+	var found *errFound
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &found):
+		return exitFound
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &out):
+		return exitOutput
+	case errors.Is(err, statestore.ErrMissing), errors.Is(err, statestore.ErrDamaged):
+		return exitInput
+	case errors.Is(err, checkpoint.ErrNotFound), errors.Is(err, statestore.ErrNoPartition):
+		return exitUsage
+	}
+	return exitInput
+}
+
+// message is the one line that people get: what is wrong, where, and what to
+// do next.
+func message(err error) string {
+	text := oneLine(err.Error())
+	if hint := hint(err); hint != "" {
+		text += "; " + hint
+	}
+	return text
+}
+
+func hint(err error) string {
+	var be *checkpoint.BatchError
+	switch {
+	case errors.Is(err, checkpoint.ErrNotCheckpoint):
+		return "give the directory that holds offsets/, commits/ and state/"
+	case errors.Is(err, statestore.ErrNoSchema):
+		return "metadata and skew work without one"
+	case errors.As(err, &be) && len(be.Readable) > 0:
+		return "pick one with --batch"
+	case errors.Is(err, statestore.ErrChecksum) && strings.Contains(err.Error(), ".crc file"):
+		return "copy the file again, or read it as it is with --ignore-crc"
+	case errors.Is(err, statestore.ErrTooLarge), errors.Is(err, statestore.ErrDamaged):
+		return "copy the file again if this is a copy; an older batch that does not need it may still be read with --batch"
+	case errors.Is(err, fs.ErrNotExist):
+		return "check the path"
+	}
+	return ""
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
+}

@@ -1,0 +1,23 @@
+// Command sparkstate reads the state of a Spark Structured Streaming query
+// from its checkpoint directory: without Spark, and without writing.
+//
+//	sparkstate info     CKPT    what is in it
+//	sparkstate metadata CKPT    rows, keys and bytes of every partition
+//	sparkstate read     CKPT    the rows
+//	sparkstate skew     CKPT    how unevenly they are spread
+//
+// See the README for each verb with its output.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sparkstate/sparkstate/checkpoint"
+)
+
+// app is one run of the tool: its streams, and the flags that several verbs
+// share.
+type app struct {
+	out, err io.Writer
+
+	format    format
+	operator  string
+	store     string
+	batch     int64
+	partition []int
+	limit     int64
+	ignoreCRC bool
+	workers   int
+
+	keySchema, valueSchema string
+
+	warned map[string]bool
+}
+
+// run runs the tool with the given arguments and returns its exit code.
+func run(ctx context.Context, args []string, out, errw io.Writer) int {
+	a := &app{out: out, err: errw, warned: make(map[string]bool)}
+	root := &cobra.Command{
+		Use:           "sparkstate",
+		Short:         "Read the state of a Spark Structured Streaming query without Spark",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no verb %q; the verbs are %s", args[0], verbs(cmd))
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetOut(out)
+	root.SetErr(errw)
+	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%v; %s --help lists the flags", err, cmd.CommandPath())
+	})
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(a.infoCommand(), a.metadataCommand(), a.readCommand(), a.changesCommand(), a.skewCommand())
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(errw, "sparkstate: "+message(err))
+	}
+	return exitCode(err)
+}
+
+func verbs(cmd *cobra.Command) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.Name() != "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// oneCheckpoint is the argument check of the verbs that take one checkpoint.
+func oneCheckpoint(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return usagef("which checkpoint? sparkstate %s CKPT [flags]", cmd.Name())
+	case 1:
+		return nil
+	}
+	return usagef("one checkpoint at a time: %s", strings.Join(args, " "))
+}
+
+// shared declares the flags that all verbs have.
+func (a *app) shared(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Var(&a.format, "format", "output as table, json, jsonl or csv")
+	f.BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
+}
+
+// selecting declares the flags that pick a part of the state.
+func (a *app) selecting(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&a.operator, "operator", "", "operator by id, name or name_id (1, dedupe, dedupe_1)")
+	f.StringVar(&a.store, "store", "", "store by name (all operators but joins have one: default)")
+	f.Int64Var(&a.batch, "batch", -1, "state after this batch (default: the last committed one)")
+	f.IntVar(&a.workers, "workers", 0, "partitions decoded at once (default: one for each processor)")
+}
+
+// options returns what the flags say to the library.
+func (a *app) options(cmd *cobra.Command) ([]checkpoint.Option, error) {
+	opts := []checkpoint.Option{checkpoint.Workers(a.workers)}
+	if cmd.Flags().Changed("batch") {
+		if a.batch < 0 {
+			return nil, usagef("--batch %d: batches count from 0", a.batch)
+		}
+		opts = append(opts, checkpoint.AtBatch(a.batch))
+	}
+	if len(a.partition) > 0 {
+		opts = append(opts, checkpoint.Partitions(a.partition...))
+	}
+	return opts, nil
+}
+
+// open opens the checkpoint and says on stderr what was assumed.
+func (a *app) open(path string, opts ...checkpoint.OpenOption) (*checkpoint.Checkpoint, error) {
+	opts = append(opts, checkpoint.OnWarning(a.warn))
+	if a.ignoreCRC {
+		opts = append(opts, checkpoint.IgnoreSidecars())
+	}
+	cp, err := checkpoint.Open(path, opts...)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range cp.Notes() {
+		a.note(n)
+	}
+	return cp, nil
+}
+
+// warn prints a warning of the library, each once.
+func (a *app) warn(err error) {
+	if text := oneLine(err.Error()); !a.warned[text] {
+		a.warned[text] = true
+		fmt.Fprintln(a.err, "sparkstate: warning: "+text)
+	}
+}
+
+// note prints what a reader of the output should know.
+func (a *app) note(text string) {
+	if !a.warned[text] {
+		a.warned[text] = true
+		fmt.Fprintln(a.err, "sparkstate: note: "+oneLine(text))
+	}
+}
+
+// partitions returns the partitions that the flags pick, all without any.
+func (a *app) partitions(s *checkpoint.Store) []int {
+	if len(a.partition) > 0 {
+		ids := slices.Clone(a.partition)
+		slices.Sort(ids)
+		return slices.Compact(ids)
+	}
+	n, _ := s.Operator().Partitions()
+	ids := make([]int, n)
+	for p := range ids {
+		ids[p] = p
+	}
+	return ids
+}
+
+// closing closes the checkpoint on the way out with an error.
+func closing(cp *checkpoint.Checkpoint, err error) error { return errors.Join(err, cp.Close()) }
+
+// must is for errors that only a mistake in this program can cause.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
