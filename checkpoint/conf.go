@@ -26,6 +26,13 @@ func (c conf) partitions() (int, bool) {
 	return n, err == nil && n > 0 && n <= maxID
 }
 
+// before32 says whether an older Spark than 3.2 planned the batch that the
+// conf is of: each version pins a few keys more.
+func (c *Checkpoint) before32() bool {
+	_, pinned := c.conf[ConfRocksDBFormatVersion]
+	return c.confBatch >= 0 && !pinned
+}
+
 // format returns a format version; what is absent means 1, whatever the
 // default of today's Spark.
 func (c conf) format(key string) int {

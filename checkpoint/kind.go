@@ -30,8 +30,8 @@ type kind struct {
 	// prefixColumns returns the number of leading key columns that the
 	// operator scans by; nil means none.
 	prefixColumns func(key *sqltype.Type) int
-	// adapt corrects recorded types that are known to be wrong; nil where none
-	// are.
+	// adapt corrects recorded types that are known to be wrong, and completes
+	// those that are the same in every query; nil where there are none.
 	adapt func(s *Store)
 	// roles finds the columns that play a part in the operator; nil where
 	// there are none beyond the event time.
@@ -96,6 +96,13 @@ func lastField(t *sqltype.Type) (sqltype.Field, bool) {
 		return sqltype.Field{}, false
 	}
 	return t.Fields[len(t.Fields)-1], true
+}
+
+// columns returns a struct of one column.
+func columns(name string, kind sqltype.Kind) *sqltype.Type {
+	return &sqltype.Type{Kind: sqltype.Struct, Fields: []sqltype.Field{
+		{Name: name, Type: &sqltype.Type{Kind: kind}, Nullable: kind == sqltype.Void},
+	}}
 }
 
 // retype returns the struct with the type of one column replaced.

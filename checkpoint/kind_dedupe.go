@@ -28,16 +28,12 @@ var dedupe = kind{
 		return s.sample(func(e statestore.Entry) bool { return isOneNull(e.Value) && !isOneNull(e.Key) })
 	},
 	adapt: func(s *Store) {
-		if v := s.types.value; v == nil || len(v.Fields) != 1 || v.Fields[0].Type.Kind != sqltype.Void {
-			s.types.value = dummyValue
-			if s.types.key != nil && s.types.from == Recorded && v != nil {
-				s.note("the recorded value schema is that of a whole input row; deduplication stores none")
-			}
+		s.inferValue(dummyValue)
+		if v := s.types.value; len(v.Fields) != 1 || v.Fields[0].Type.Kind != sqltype.Void {
+			s.correctValue(dummyValue, "the recorded value schema is that of a whole input row; deduplication stores none")
 		}
 	},
 }
 
 // dummyValue is the schema that Spark records for such values since 3.3.1.
-var dummyValue = &sqltype.Type{Kind: sqltype.Struct, Fields: []sqltype.Field{
-	{Name: "__dummy__", Type: &sqltype.Type{Kind: sqltype.Void}, Nullable: true},
-}}
+var dummyValue = columns("__dummy__", sqltype.Void)

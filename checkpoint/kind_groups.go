@@ -28,8 +28,8 @@ var flatMapGroupsWithState = kind{
 	},
 	adapt: func(s *Store) {
 		if last, ok := lastField(s.types.value); ok && last.Name == timeoutColumn && last.Type.Kind == sqltype.Integer {
-			s.types.value = retype(s.types.value, len(s.types.value.Fields)-1, &sqltype.Type{Kind: sqltype.Long})
-			s.note("timeoutTimestamp is recorded as an integer; format 1 stores a long")
+			s.correctValue(retype(s.types.value, len(s.types.value.Fields)-1, &sqltype.Type{Kind: sqltype.Long}),
+				"timeoutTimestamp is recorded as an integer; format 1 stores a long")
 		}
 	},
 	roles: func(s *Store) []Column { return s.valueColumn(timeoutColumn, Timeout, Milliseconds) },

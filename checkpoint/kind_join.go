@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
 // The stores of a stream-stream join of format 1 or 2, two for each side: how
@@ -30,6 +31,11 @@ var symmetricHashJoin = kind{
 			}
 		}
 		return false
+	},
+	adapt: func(s *Store) {
+		if strings.HasSuffix(s.name, countsSuffix) {
+			s.inferValue(columns("value", sqltype.Long))
+		}
 	},
 	keyShape: func(store string) statestore.KeyShape {
 		if strings.HasSuffix(store, rowsSuffix) {

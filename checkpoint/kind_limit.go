@@ -20,4 +20,8 @@ var globalLimit = kind{
 		return s.sample(func(e statestore.Entry) bool { return isOneNull(e.Key) })
 	},
 	oneTask: func(*Operator) bool { return true },
+	adapt: func(s *Store) {
+		s.inferKey(columns("key", sqltype.Void))
+		s.inferValue(columns("value", sqltype.Long))
+	},
 }

@@ -238,10 +238,9 @@ const defaultStore = "default"
 
 // schemas are the row types of a store.
 type schemas struct {
-	key, value *sqltype.Type // nil: not known
-	from       Source
-	version    int // of the schema file
-	err        error
+	key, value         *sqltype.Type // nil: not known
+	keyFrom, valueFrom Source
+	err                error // of reading the schema file
 }
 
 // readSchema reads the schema file, which lies under partition 0 only.
@@ -265,5 +264,5 @@ func (o *Operator) readSchema(store string) schemas {
 	if err != nil {
 		return schemas{err: statestore.WithPath(err, name)}
 	}
-	return schemas{key: f.Key, value: f.Value, from: Recorded, version: f.Version}
+	return schemas{key: f.Key, value: f.Value, keyFrom: Recorded, valueFrom: Recorded}
 }

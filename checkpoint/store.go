@@ -37,10 +37,10 @@ func (o *Operator) newStore(name string) *Store {
 	for _, g := range o.cp.given {
 		if g.operator == o.id && g.store == name {
 			if g.key != nil {
-				s.types.key, s.types.from, s.types.err = g.key, Given, nil
+				s.types.key, s.types.keyFrom, s.types.err = g.key, Given, nil
 			}
 			if g.value != nil {
-				s.types.value, s.types.from, s.types.err = g.value, Given, nil
+				s.types.value, s.types.valueFrom, s.types.err = g.value, Given, nil
 			}
 		}
 	}
@@ -48,11 +48,33 @@ func (o *Operator) newStore(name string) *Store {
 	return s
 }
 
-// adapt lets the operator's kind correct what is recorded; what the caller
-// gave stays.
+// adapt lets the operator's kind correct or complete what is recorded.
 func (s *Store) adapt() {
-	if k := s.op.kind; k != nil && k.adapt != nil && s.types.from != Given {
+	if k := s.op.kind; k != nil && k.adapt != nil {
 		k.adapt(s)
+	}
+}
+
+// inferKey sets the key's type where none is known.
+func (s *Store) inferKey(t *sqltype.Type) {
+	if s.types.key == nil {
+		s.types.key, s.types.keyFrom = t, Inferred
+	}
+}
+
+// inferValue sets the value's type where none is known.
+func (s *Store) inferValue(t *sqltype.Type) {
+	if s.types.value == nil {
+		s.types.value, s.types.valueFrom = t, Inferred
+	}
+}
+
+// correctValue replaces the value's type where it is recorded wrongly, and
+// says so. What the caller gave stays.
+func (s *Store) correctValue(t *sqltype.Type, why string) {
+	if s.types.valueFrom == Recorded {
+		s.types.value, s.types.valueFrom = t, Inferred
+		s.note(why)
 	}
 }
 
@@ -64,12 +86,13 @@ func (s *Store) Name() string { return s.name }
 // Operator returns the operator that the store belongs to.
 func (s *Store) Operator() *Operator { return s.op }
 
-// Key and Value return the types of the rows, nil where they are not known,
-// and where they are from.
-func (s *Store) Key() (*sqltype.Type, Source) { return s.types.key, s.types.from }
+// Key returns the struct type of the keys, nil where it is not known, and
+// where it is from.
+func (s *Store) Key() (*sqltype.Type, Source) { return s.types.key, s.types.keyFrom }
 
-// Value is described at Key.
-func (s *Store) Value() (*sqltype.Type, Source) { return s.types.value, s.types.from }
+// Value returns the struct type of the values, nil where it is not known, and
+// where it is from.
+func (s *Store) Value() (*sqltype.Type, Source) { return s.types.value, s.types.valueFrom }
 
 // Notes returns what was corrected or assumed of the store, a sentence each.
 func (s *Store) Notes() []string { return slices.Clone(s.notes) }
@@ -163,10 +186,9 @@ func (s *Store) stateAt(latest int64) (*statestore.Store, error) {
 func (s *Store) keyShape() statestore.KeyShape {
 	k := s.op.kind
 	switch {
-	case k == nil && s.op.name == "" && s.types.key == nil:
-		// Nothing is known of the operator; but in every kind a row of the
-		// default store has a key of its own, except for session windows, which
-		// cannot be told without a schema.
+	case k == nil && !s.op.cp.before32():
+		// In every kind a row of the default store has a key of its own, except
+		// for session windows, which cannot be told without a schema.
 		return statestore.UnknownKey
 	case k == nil || k.keyShape == nil:
 		return statestore.WholeKey

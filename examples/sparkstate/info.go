@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
 func (a *app) infoCommand() *cobra.Command {
@@ -53,7 +54,7 @@ func (a *app) info(cmd *cobra.Command, args []string) error {
 	sh := &sheet{format: a.format, columns: []column{
 		{"operatorId", true}, {"operatorName", false}, {"operatorNameFrom", false}, {"stateStoreName", false},
 		{"numPartitions", true}, {"numPartitionsFrom", false}, {"numColsPrefixKey", true},
-		{"keySchema", false}, {"valueSchema", false}, {"schemaFrom", false}, {"readableBatches", false},
+		{"keySchema", false}, {"keySchemaFrom", false}, {"valueSchema", false}, {"valueSchemaFrom", false}, {"readableBatches", false},
 	}}
 	var batch any
 	if s.last >= 0 {
@@ -98,14 +99,8 @@ func (a *app) storeCells(cmd *cobra.Command, cp *checkpoint.Checkpoint, st *chec
 	_, nameFrom := op.Name()
 	partitions, partFrom := op.Partitions()
 	prefix, prefixFrom := st.PrefixColumns()
-	key, from := st.Key()
-	value, _ := st.Value()
-	ddl := func(t interface{ DDL() string }, known bool) cell {
-		if !known {
-			return cell("null")
-		}
-		return textCell(t.DDL())
-	}
+	key, keyFrom := st.Key()
+	value, valueFrom := st.Value()
 	prefixCell := cell("null")
 	if prefixFrom != checkpoint.Unknown {
 		prefixCell = jsonCell(prefix)
@@ -122,10 +117,17 @@ func (a *app) storeCells(cmd *cobra.Command, cp *checkpoint.Checkpoint, st *chec
 	}
 	if a.format == asTable {
 		return []cell{jsonCell(op.ID()), nameCell(st), textCell(st.Name()), jsonCell(partitions), prefixCell,
-			ddl(key, key != nil), ddl(value, value != nil), readable}, failed
+			ddlCell(key), ddlCell(value), readable}, failed
 	}
 	return []cell{jsonCell(op.ID()), nameCell(st), jsonCell(nameFrom), textCell(st.Name()), jsonCell(partitions), jsonCell(partFrom), prefixCell,
-		ddl(key, key != nil), ddl(value, value != nil), jsonCell(from), readable}, failed
+		ddlCell(key), jsonCell(keyFrom), ddlCell(value), jsonCell(valueFrom), readable}, failed
+}
+
+func ddlCell(t *sqltype.Type) cell {
+	if t == nil {
+		return cell("null")
+	}
+	return textCell(t.DDL())
 }
 
 func (a *app) summarise(cp *checkpoint.Checkpoint) (*summary, error) {

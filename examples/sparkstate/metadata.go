@@ -45,7 +45,7 @@ func (a *app) metadata(cmd *cobra.Command, args []string) error {
 		}
 		counted = append(counted, c)
 	}
-	sh := &sheet{format: a.format, header: document(args[0], counted[0].Batch), columns: []column{
+	sh := &sheet{format: a.format, header: document(args[0], batchOf(counted)), columns: []column{
 		{"operatorId", true}, {"operatorName", false}, {"stateStoreName", false}, {"partitionId", true},
 		{"numKeys", true}, {"numRows", true}, {"keyBytes", true}, {"valueBytes", true},
 		{"files", true}, {"fileBytes", true}, {"loadBytes", true}, {"newestVersion", true}, {"present", false},
@@ -66,6 +66,14 @@ func (a *app) metadata(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return sh.end()
+}
+
+// batchOf returns the batch that the counts are of, nil for none at all.
+func batchOf(all []*checkpoint.Counts) any {
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0].Batch
 }
 
 // counts counts a store, and says which partitions counted as 0 for want of a

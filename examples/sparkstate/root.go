@@ -128,6 +128,9 @@ func (a *app) open(path string, opts ...checkpoint.OpenOption) (*checkpoint.Chec
 	for _, n := range cp.Notes() {
 		a.note(n)
 	}
+	if len(cp.Operators()) == 0 {
+		a.note("this checkpoint has no stateful operator")
+	}
 	return cp, nil
 }
 

@@ -41,9 +41,6 @@ func (a *app) stores(cp *checkpoint.Checkpoint) ([]*checkpoint.Store, error) {
 		}
 		ops = []*checkpoint.Operator{op}
 	}
-	if len(ops) == 0 {
-		return nil, &checkpoint.NotFoundError{What: "operator", Name: "with state", Have: nil}
-	}
 	var out []*checkpoint.Store
 	var names []string
 	for _, o := range ops {
@@ -57,7 +54,7 @@ func (a *app) stores(cp *checkpoint.Checkpoint) ([]*checkpoint.Store, error) {
 			}
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && a.store != "" {
 		return nil, &checkpoint.NotFoundError{What: "store", Name: a.store, Have: names}
 	}
 	return out, nil
@@ -71,6 +68,9 @@ func (a *app) oneStore(cp *checkpoint.Checkpoint) (*checkpoint.Store, error) {
 	}
 	if len(all) == 1 {
 		return all[0], nil
+	}
+	if len(all) == 0 {
+		return nil, &checkpoint.NotFoundError{What: "operator", Name: "with state"}
 	}
 	var choices []string
 	for _, s := range all {

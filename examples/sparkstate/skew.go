@@ -89,15 +89,15 @@ func (a *app) skew(cmd *cobra.Command, path, measure, ruleText string, fail bool
 	if err != nil {
 		return err
 	}
-	var all []storeSkew
-	batch := int64(0)
+	all := []storeSkew{}
+	var counted []*checkpoint.Counts
 	hot := 0
 	for _, s := range stores {
 		c, err := a.counts(cmd, s, opts)
 		if err != nil {
 			return err
 		}
-		batch = c.Batch
+		counted = append(counted, c)
 		r, err := measureStore(s, c, measure, measures[i].of, rule)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (a *app) skew(cmd *cobra.Command, path, measure, ruleText string, fail bool
 		hot += len(r.Hot)
 		all = append(all, r)
 	}
-	if err := a.writeSkew(path, batch, all); err != nil {
+	if err := a.writeSkew(path, batchOf(counted), all); err != nil {
 		return err
 	}
 	if fail && hot > 0 {
@@ -133,7 +133,7 @@ func measureStore(s *checkpoint.Store, c *checkpoint.Counts, name string, of fun
 	return r, nil
 }
 
-func (a *app) writeSkew(path string, batch int64, all []storeSkew) error {
+func (a *app) writeSkew(path string, batch any, all []storeSkew) error {
 	if a.format == asTable {
 		w := bufio.NewWriter(a.out)
 		for i, s := range all {
@@ -167,12 +167,12 @@ func (a *app) writeSkew(path string, batch int64, all []storeSkew) error {
 const barWidth = 48
 
 // print writes the store as a picture for people.
-func (s storeSkew) print(w *bufio.Writer, batch int64) {
+func (s storeSkew) print(w *bufio.Writer, batch any) {
 	name := "unknown"
 	if s.OperatorName != nil {
 		name = *s.OperatorName
 	}
-	fmt.Fprintf(w, "operator %d (%s), store %s: %s by partition after batch %d\n\n", s.OperatorID, name, s.StateStoreName, s.Measure, batch)
+	fmt.Fprintf(w, "operator %d (%s), store %s: %s by partition after batch %v\n\n", s.OperatorID, name, s.StateStoreName, s.Measure, batch)
 	digits := len("partition")
 	top := int64(0)
 	for _, p := range s.Partitions {
