@@ -104,7 +104,7 @@ type field struct {
 }
 
 // maxCell is how wide a cell of a table gets, in characters.
-const maxCell = 60
+const maxCell = 84
 
 func (s *sheet) begin(w io.Writer) error {
 	s.w = bufio.NewWriterSize(w, 64<<10)

@@ -209,6 +209,7 @@ type rowSheet struct {
 	sheet
 	key, value *sqltype.Type
 	limit      int64 // -1: none
+	cut        bool  // the limit is ours, not the caller's
 	more       bool  // there are rows beyond the limit
 }
 
@@ -220,18 +221,18 @@ func (a *app) rowSheet(cmd *cobra.Command, header []field, s *checkpoint.Store) 
 }
 
 func (a *app) sheetOf(cmd *cobra.Command, header []field, key, value *sqltype.Type) *rowSheet {
-	limit := a.limit
+	r := &rowSheet{sheet: sheet{format: a.format, header: header}, key: key, value: value, limit: a.limit}
 	if a.format == asTable && !cmd.Flags().Changed("limit") {
-		limit = peopleRows
+		r.limit, r.cut = peopleRows, true
 	}
-	return &rowSheet{sheet: sheet{format: a.format, header: header}, key: key, value: value, limit: limit}
+	return r
 }
 
 func (a *app) endRows(rows *rowSheet) error {
 	if err := rows.end(); err != nil {
 		return err
 	}
-	if rows.more {
+	if rows.more && rows.cut {
 		a.note(fmt.Sprintf("these are the first %d rows; --limit shows more, the other formats all", rows.limit))
 	}
 	return nil
