@@ -203,7 +203,7 @@ func keyNumbers(ctx context.Context, counts *statestore.Store, partition int, op
 		}
 		v, err := unsaferow.View(e.Value, 1)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("store %s, partition %d: %w", counts.Name(), partition, err)
 		}
 		if n := v.Int64(0); !v.IsNull(0) && n > 0 {
 			out[string(e.Key)] = n

@@ -31,4 +31,7 @@ func Workers(n int) Option { return pass(statestore.Workers(n)) }
 // leaves the default.
 func BatchSize(rows, bytes int) Option { return pass(statestore.BatchSize(rows, bytes)) }
 
+// WithStats has the read count what it meets.
+func WithStats(s *statestore.Stats) Option { return pass(statestore.WithStats(s)) }
+
 func pass(o statestore.Option) Option { return func(q *query) { q.below = append(q.below, o) } }

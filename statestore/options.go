@@ -3,6 +3,7 @@ package statestore
 import (
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/sparkstate/sparkstate/statestore/provider"
 )
@@ -20,6 +21,7 @@ type read struct {
 	reads      int
 	rows       int
 	bytes      int
+	stats      *Stats
 }
 
 // AtVersion reads version v instead of the latest.
@@ -52,6 +54,17 @@ func BatchSize(rows, bytes int) Option {
 		}
 	}
 }
+
+// Stats counts what was met in decoding and is no error. It may be shared by
+// several reads, also at the same time.
+type Stats struct {
+	// InvalidUTF8 is the number of strings that are not UTF-8. In Arrow each
+	// malformed sequence of them is U+FFFD; Entries has them as they are.
+	InvalidUTF8 atomic.Int64
+}
+
+// WithStats has the read add to s.
+func WithStats(s *Stats) Option { return func(r *read) { r.stats = s } }
 
 const (
 	defaultRows  = 8192

@@ -134,6 +134,7 @@ type batch struct {
 	key, value *unsaferow.Decoder
 	maxRows    int
 	maxBytes   int
+	stats      *Stats
 	arena      []byte
 	ends       []int // two a row: where its key and its value end in the arena
 	keys       [][]byte
@@ -149,7 +150,7 @@ func newBatch(v View, r *read) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &batch{schema: v.schema(), shown: len(v.shown().Fields), key: key, value: value, maxRows: r.rows, maxBytes: r.bytes}, nil
+	return &batch{schema: v.schema(), shown: len(v.shown().Fields), key: key, value: value, maxRows: r.rows, maxBytes: r.bytes, stats: r.stats}, nil
 }
 
 func (b *batch) rows() int { return len(b.ends) / 2 }
@@ -196,12 +197,17 @@ func (b *batch) decode() (keys, values *array.Struct, err error) {
 		b.values = append(b.values, b.arena[k:v:v])
 		start = v
 	}
-	if keys, _, err = b.key.Decode(b.keys); err != nil {
+	keys, inKeys, err := b.key.Decode(b.keys)
+	if err != nil {
 		return nil, nil, fmt.Errorf("key: %w", err)
 	}
-	if values, _, err = b.value.Decode(b.values); err != nil {
+	values, inValues, err := b.value.Decode(b.values)
+	if err != nil {
 		keys.Release()
 		return nil, nil, fmt.Errorf("value: %w", err)
+	}
+	if b.stats != nil {
+		b.stats.InvalidUTF8.Add(inKeys.InvalidUTF8 + inValues.InvalidUTF8)
 	}
 	b.arena, b.ends = b.arena[:0], b.ends[:0]
 	return keys, values, nil

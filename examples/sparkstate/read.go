@@ -232,6 +232,9 @@ func (a *app) endRows(rows *rowSheet) error {
 	if err := rows.end(); err != nil {
 		return err
 	}
+	if n := a.stats.InvalidUTF8.Load(); n > 0 {
+		a.note(fmt.Sprintf("%d strings are not UTF-8; what is malformed in them is shown as U+FFFD", n))
+	}
 	if rows.more && rows.cut {
 		a.note(fmt.Sprintf("these are the first %d rows; --limit shows more, the other formats all", rows.limit))
 	}

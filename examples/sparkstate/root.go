@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore"
 )
 
 // app is one run of the tool: its streams, and the flags that several verbs
@@ -29,6 +30,7 @@ type app struct {
 
 	keySchema, valueSchema string
 
+	stats  statestore.Stats
 	warned map[string]bool
 }
 
@@ -102,7 +104,7 @@ func (a *app) selecting(cmd *cobra.Command) {
 
 // options returns what the flags say to the library.
 func (a *app) options(cmd *cobra.Command) ([]checkpoint.Option, error) {
-	opts := []checkpoint.Option{checkpoint.Workers(a.workers)}
+	opts := []checkpoint.Option{checkpoint.Workers(a.workers), checkpoint.WithStats(&a.stats)}
 	if cmd.Flags().Changed("batch") {
 		if a.batch < 0 {
 			return nil, usagef("--batch %d: batches count from 0", a.batch)
