@@ -1,0 +1,109 @@
+package unsaferow
+
+import (
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/bitutil"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+)
+
+// buffer is an Arrow buffer that grows.
+type buffer struct {
+	buf  *memory.Buffer
+	size int
+}
+
+func (b *buffer) begin(mem memory.Allocator, capacity int) {
+	b.buf, b.size = memory.NewResizableBuffer(mem), 0
+	b.buf.Reserve(capacity)
+}
+
+// more makes room for n bytes more and returns them. What they hold is not
+// known.
+func (b *buffer) more(n int) []byte {
+	need := b.size + n
+	if need > b.buf.Cap() {
+		b.buf.Reserve(max(need, 2*b.buf.Cap()))
+	}
+	b.buf.ResizeNoShrink(need)
+	out := b.buf.Bytes()[b.size:need]
+	b.size = need
+	return out
+}
+
+// take returns the buffer, which the caller releases.
+func (b *buffer) take() *memory.Buffer {
+	out := b.buf
+	out.Resize(b.size)
+	b.buf = nil
+	return out
+}
+
+func (b *buffer) discard() {
+	if b.buf != nil {
+		b.buf.Release()
+		b.buf = nil
+	}
+}
+
+// validity gathers which values are not null. Its bitmap is made when the first
+// null comes, and there is none without.
+type validity struct {
+	mem      memory.Allocator
+	bits     buffer
+	capacity int
+	n, nulls int
+}
+
+func (v *validity) begin(mem memory.Allocator, capacity int) {
+	v.mem, v.capacity, v.n, v.nulls = mem, capacity, 0, 0
+}
+
+// add takes the positions of values, negative for nulls.
+func (v *validity) add(at []int32) {
+	nulls := 0
+	for _, p := range at {
+		nulls += int(uint32(p) >> 31)
+	}
+	v.nulls += nulls
+	from := v.n
+	v.n += len(at)
+	if v.bits.buf == nil {
+		if nulls == 0 {
+			return
+		}
+		v.bits.begin(v.mem, int(bitutil.BytesForBits(int64(max(v.capacity, v.n)))))
+		bitutil.SetBitsTo(v.bits.more(int(bitutil.BytesForBits(int64(from)))), 0, int64(from), true)
+	}
+	v.bits.more(int(bitutil.BytesForBits(int64(v.n))) - v.bits.size)
+	bits := v.bits.buf.Bytes()
+	if nulls == 0 {
+		bitutil.SetBitsTo(bits, int64(from), int64(len(at)), true)
+		return
+	}
+	for i, p := range at {
+		bitutil.SetBitTo(bits, from+i, p >= 0)
+	}
+}
+
+// take returns the bitmap, which the caller releases, or nil.
+func (v *validity) take() *memory.Buffer {
+	if v.bits.buf == nil {
+		return nil
+	}
+	return v.bits.take()
+}
+
+func (v *validity) discard() { v.bits.discard() }
+
+func release(bufs ...*memory.Buffer) {
+	for _, b := range bufs {
+		if b != nil {
+			b.Release()
+		}
+	}
+}
+
+func asInt32(b []byte) []int32   { return arrow.Int32Traits.CastFromBytes(b) }
+func asUint16(b []byte) []uint16 { return arrow.Uint16Traits.CastFromBytes(b) }
+func asUint32(b []byte) []uint32 { return arrow.Uint32Traits.CastFromBytes(b) }
+func asUint64(b []byte) []uint64 { return arrow.Uint64Traits.CastFromBytes(b) }
