@@ -1,0 +1,77 @@
+package skew
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestHeavyHittersExact(t *testing.T) {
+	h := NewHeavyHitters(0, 0)
+	for i, k := range []string{"b", "a", "b", "c", "a", "b"} {
+		h.Add([]byte(k), int64(i%2+1))
+	}
+	h.Add([]byte("nothing"), 0)
+	assert.Equal(t, []Heavy{{Key: []byte("b"), Weight: 4}, {Key: []byte("a"), Weight: 3}}, h.Top(2))
+	n, exact := h.Distinct()
+	assert.EqualValues(t, 3, n)
+	assert.True(t, exact)
+	assert.EqualValues(t, 9, h.Total())
+	assert.Zero(t, h.Error())
+	assert.Len(t, h.Top(10), 3)
+}
+
+// With more keys than counters, what is heavier than total/counters is found,
+// and every weight is within its error of the truth.
+func TestHeavyHittersBounded(t *testing.T) {
+	for seed := range uint64(10) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		h := NewHeavyHitters(500, 100)
+		truth := map[string]int64{}
+		var total int64
+		for range 50_000 {
+			k := fmt.Sprint(r.IntN(20_000))
+			switch {
+			case r.IntN(10) == 0:
+				k = "hot"
+			case r.IntN(20) == 0:
+				k = "warm"
+			}
+			w := int64(1 + r.IntN(3))
+			h.Add([]byte(k), w)
+			truth[k] += w
+			total += w
+		}
+		assert.Equal(t, total, h.Total())
+		_, exact := h.Distinct()
+		assert.False(t, exact)
+		assert.LessOrEqual(t, h.Error(), total/100)
+		top := h.Top(2)
+		assert.Equal(t, "hot", string(top[0].Key))
+		assert.Equal(t, "warm", string(top[1].Key))
+		for _, x := range h.Top(100) {
+			assert.GreaterOrEqual(t, x.Weight, truth[string(x.Key)])
+			assert.LessOrEqual(t, x.Weight-x.Error, truth[string(x.Key)])
+			assert.LessOrEqual(t, x.Error, h.Error())
+		}
+	}
+}
+
+func BenchmarkHeavyHitters(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	keys := make([][]byte, 1<<16)
+	for i := range keys {
+		keys[i] = fmt.Appendf(nil, "key %d", r.IntN(1<<20))
+	}
+	for _, exact := range []int{1 << 20, 1} {
+		b.Run(fmt.Sprint("exact=", exact), func(b *testing.B) {
+			h := NewHeavyHitters(exact, 0)
+			b.ReportAllocs()
+			for i := range b.N {
+				h.Add(keys[i&(1<<16-1)], 1)
+			}
+		})
+	}
+}
