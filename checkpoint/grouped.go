@@ -1,0 +1,51 @@
+package checkpoint
+
+import (
+	"context"
+	"iter"
+
+	"github.com/sparkstate/sparkstate/statestore"
+)
+
+// Grouped is a row under its grouping key. The slices are valid until the next
+// step.
+type Grouped struct {
+	// Key is the row of the columns that are hashed, as Spark would write it:
+	// of the type that [Store.GroupingKey] returns.
+	Key []byte
+	// Stored is the row as it is stored.
+	Stored statestore.Entry
+}
+
+// Grouped yields the rows of one partition under their grouping keys. It needs
+// the key's schema only where the last key column has to be cut off; where
+// that one is not known, the error is ErrNoSchema.
+func (s *Store) Grouped(ctx context.Context, partition int, opts ...Option) iter.Seq2[Grouped, error] {
+	return func(yield func(Grouped, error) bool) {
+		var cut *keyCutter
+		switch s.keyShape() {
+		case statestore.UnknownKey:
+			yield(Grouped{}, statestore.ErrNoSchema)
+			return
+		case statestore.LastColumnApart:
+			if s.types.key == nil {
+				yield(Grouped{}, statestore.ErrNoSchema)
+				return
+			}
+			cut = newKeyCutter(s.types.key)
+		}
+		for e, err := range s.Entries(ctx, partition, opts...) {
+			g := Grouped{Key: e.Key, Stored: e}
+			if err == nil && cut != nil {
+				g.Key, _, err = cut.last(e.Key)
+			}
+			if err != nil {
+				yield(Grouped{}, err)
+				return
+			}
+			if !yield(g, nil) {
+				return
+			}
+		}
+	}
+}
