@@ -107,3 +107,12 @@ func asInt32(b []byte) []int32   { return arrow.Int32Traits.CastFromBytes(b) }
 func asUint16(b []byte) []uint16 { return arrow.Uint16Traits.CastFromBytes(b) }
 func asUint32(b []byte) []uint32 { return arrow.Uint32Traits.CastFromBytes(b) }
 func asUint64(b []byte) []uint64 { return arrow.Uint64Traits.CastFromBytes(b) }
+
+// scratch returns a slice of n elements, the given one if it is large enough.
+// What they hold is not known.
+func scratch[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

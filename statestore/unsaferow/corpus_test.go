@@ -199,10 +199,13 @@ func TestCorpusRoundTrip(t *testing.T) {
 					require.NoError(t, err, "%s/%s", dir, n.Name())
 					require.Zero(t, stats)
 					for i, row := range side.rows {
-						require.NoError(t, Validate(row, side.typ))
+						if err := Validate(row, side.typ); err != nil {
+							t.Fatalf("%s/%s: %v", dir, n.Name(), err)
+						}
 						again, err := Append(nil, side.typ, got[i])
-						require.NoError(t, err)
-						require.Equal(t, string(row), string(again), "%s/%s: %v", dir, n.Name(), got[i])
+						if err != nil || !bytes.Equal(row, again) {
+							t.Fatalf("%s/%s: %v: %v\n%x became\n%x", dir, n.Name(), got[i], err, row, again)
+						}
 					}
 				}
 			}
@@ -308,7 +311,9 @@ func TestCorpusAnswers(t *testing.T) {
 			slices.Sort(got)
 			require.Len(t, got, len(want), "%s %v", s.root, o)
 			for i := range want {
-				require.Equal(t, want[i], got[i], "%s %v", s.root, o)
+				if want[i] != got[i] {
+					t.Fatalf("%s %v:\n%s where Spark says\n%s", s.root, o, got[i], want[i])
+				}
 			}
 			compared += len(want)
 		}
@@ -328,10 +333,14 @@ func canonical(t testing.TB, text string) string {
 		if errors.Is(err, io.EOF) {
 			return b.String()
 		}
-		require.NoError(t, err)
-		if n, ok := tok.(json.Number); ok {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := tok.(json.Number); ok && strings.ContainsAny(n.String(), ".eE-") {
 			r, ok := new(big.Rat).SetString(n.String())
-			require.True(t, ok)
+			if !ok {
+				t.Fatalf("%s is not a number", n)
+			}
 			if r.Sign() == 0 && strings.HasPrefix(n.String(), "-") {
 				b.WriteByte('-')
 			}

@@ -79,7 +79,7 @@ func Append(dst []byte, t *sqltype.Type, values []any) ([]byte, error) {
 		return dst, err
 	}
 	e := encoder{dst}
-	if err := e.row(t.Resolved().Fields, values, ""); err != nil {
+	if err := e.row(t.Resolved().Fields, values); err != nil {
 		return dst, err
 	}
 	return e.b, nil
@@ -101,16 +101,15 @@ func (e *encoder) word(start, at int) uint64 {
 	return uint64(at-start)<<32 | uint64(len(e.b)-at)
 }
 
-func (e *encoder) row(fields []sqltype.Field, values []any, path string) error {
+func (e *encoder) row(fields []sqltype.Field, values []any) error {
 	if len(values) != len(fields) {
-		return &ValueError{path, fmt.Sprintf("%d values for %d fields", len(values), len(fields))}
+		return &ValueError{"", fmt.Sprintf("%d values for %d fields", len(values), len(fields))}
 	}
 	start, bits := len(e.b), bitsSize(len(fields))
 	e.zeros(FixedSize(len(fields)))
 	for i, f := range fields {
 		slot := start + bits + 8*i
-		t := f.Type.Resolved()
-		s := shapeOf(t)
+		s := shapeOf(f.Type)
 		if values[i] == nil {
 			e.b[start+i>>3] |= 1 << (i & 7)
 			if s.kept > 0 {
@@ -124,30 +123,30 @@ func (e *encoder) row(fields []sqltype.Field, values []any, path string) error {
 			}
 			continue
 		}
-		word, err := e.value(start, t, values[i], func() string { return fieldPaths(path, fields)[i] })
+		word, err := e.value(start, f.Type, values[i])
 		if err != nil {
-			return err
+			return inside(err, fieldNames(fields)[i], 0)
 		}
 		if n := int(uint32(word)); s.kept > n {
 			e.zeros(s.kept - roundUp8(n))
 		}
 		le.PutUint64(e.b[slot:], word)
 	}
-	return e.small(start, path)
+	return e.small(start)
 }
 
 // small checks the size of a container: offsets and sizes have 31 bits.
-func (e *encoder) small(start int, path string) error {
+func (e *encoder) small(start int) error {
 	if len(e.b)-start > math.MaxInt32 {
-		return &ValueError{path, "more than 2 GiB"}
+		return &ValueError{"", "more than 2 GiB"}
 	}
 	return nil
 }
 
-func (e *encoder) array(t *sqltype.Type, values []any, path string, keys bool) error {
+func (e *encoder) array(t *sqltype.Type, values []any, keys bool) error {
 	s := shapeOf(t)
 	if s.opaque && len(values) > 0 {
-		return &ValueError{path, "the width of an element of unknown type is not known"}
+		return &ValueError{"", "the width of an element of unknown type is not known"}
 	}
 	start, first := len(e.b), 8+bitsSize(len(values))
 	e.zeros(first + roundUp8(len(values)*s.width))
@@ -155,12 +154,12 @@ func (e *encoder) array(t *sqltype.Type, values []any, path string, keys bool) e
 	for i, v := range values {
 		if v == nil {
 			if keys {
-				return &ValueError{path, reasonNullKey}
+				return &ValueError{"", reasonNullKey}
 			}
 			e.b[start+8+i>>3] |= 1 << (i & 7)
 			continue
 		}
-		word, err := e.value(start, t, v, func() string { return path })
+		word, err := e.value(start, t, v)
 		if err != nil {
 			return err
 		}
@@ -176,21 +175,21 @@ func (e *encoder) array(t *sqltype.Type, values []any, path string, keys bool) e
 			le.PutUint64(e.b[at:], word)
 		}
 	}
-	return e.small(start, path)
+	return e.small(start)
 }
 
 // value writes what a value has in the region of the container that begins at
 // start, filled up to 8, and returns its slot.
-func (e *encoder) value(start int, t *sqltype.Type, v any, path func() string) (uint64, error) {
+func (e *encoder) value(start int, t *sqltype.Type, v any) (uint64, error) {
 	t = t.Resolved()
 	mismatch := func() (uint64, error) {
-		return 0, &ValueError{path(), fmt.Sprintf("cannot write a %T as %v", v, t)}
+		return 0, &ValueError{"", fmt.Sprintf("cannot write a %T as %v", v, t)}
 	}
 	if t.InSlot() {
 		word, ok, reason := slotWord(t, v)
 		switch {
 		case reason != "":
-			return 0, &ValueError{path(), reason}
+			return 0, &ValueError{"", reason}
 		case !ok:
 			return mismatch()
 		}
@@ -211,7 +210,7 @@ func (e *encoder) value(start int, t *sqltype.Type, v any, path func() string) (
 		n, ok, reason := unscaled(v, t.Precision)
 		switch {
 		case reason != "":
-			return 0, &ValueError{path(), reason}
+			return 0, &ValueError{"", reason}
 		case !ok:
 			return mismatch()
 		}
@@ -243,7 +242,7 @@ func (e *encoder) value(start int, t *sqltype.Type, v any, path func() string) (
 		if !ok {
 			return mismatch()
 		}
-		if err := e.row(t.Fields, vs, path()); err != nil {
+		if err := e.row(t.Fields, vs); err != nil {
 			return 0, err
 		}
 	case sqltype.Array:
@@ -251,15 +250,15 @@ func (e *encoder) value(start int, t *sqltype.Type, v any, path func() string) (
 		if !ok {
 			return mismatch()
 		}
-		if err := e.array(t.Element, vs, part(path(), "element"), false); err != nil {
-			return 0, err
+		if err := e.array(t.Element, vs, false); err != nil {
+			return 0, inside(err, "element", 0)
 		}
 	case sqltype.Map:
 		vs, ok := v.([][2]any)
 		if !ok {
 			return mismatch()
 		}
-		if err := e.mapOf(t, vs, path()); err != nil {
+		if err := e.mapOf(t, vs); err != nil {
 			return 0, err
 		}
 	default:
@@ -267,21 +266,24 @@ func (e *encoder) value(start int, t *sqltype.Type, v any, path func() string) (
 	}
 	word := e.word(start, at)
 	e.pad(at)
-	return word, e.small(start, path())
+	return word, e.small(start)
 }
 
-func (e *encoder) mapOf(t *sqltype.Type, pairs [][2]any, path string) error {
+func (e *encoder) mapOf(t *sqltype.Type, pairs [][2]any) error {
 	start := len(e.b)
 	keys, values := make([]any, len(pairs)), make([]any, len(pairs))
 	for i, p := range pairs {
 		keys[i], values[i] = p[0], p[1]
 	}
 	e.zeros(8)
-	if err := e.array(t.Key, keys, part(path, "key"), true); err != nil {
-		return err
+	if err := e.array(t.Key, keys, true); err != nil {
+		return inside(err, "key", 0)
 	}
 	le.PutUint64(e.b[start:], uint64(len(e.b)-start-8))
-	return e.array(t.Value, values, part(path, "value"), false)
+	if err := e.array(t.Value, values, false); err != nil {
+		return inside(err, "value", 0)
+	}
+	return nil
 }
 
 // slotWord returns the slot of a value that lies in it. ok is false if the

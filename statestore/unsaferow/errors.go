@@ -46,11 +46,15 @@ func (e *RowError) Unwrap() error { return provider.ErrRow }
 // smaller batches. (One row alone that is too large is a [*RowError].)
 var ErrBatchTooLarge = errors.New("unsaferow: batch too large for one array, use a smaller one")
 
-// within moves an error from the bytes of a nested value to those of the value
-// around it, in which it starts at the offset.
-func within(err error, offset int) error {
-	if re, ok := err.(*RowError); ok {
-		re.Offset += offset
+// inside makes an error about a nested value one about the value around it, in
+// which the nested one has the name and starts at the offset.
+func inside(err error, name string, offset int) error {
+	switch e := err.(type) {
+	case *RowError:
+		e.Column = join(name, e.Column)
+		e.Offset += offset
+	case *ValueError:
+		e.Column = join(name, e.Column)
 	}
 	return err
 }

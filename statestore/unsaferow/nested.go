@@ -42,19 +42,15 @@ func newStructColumn(n *node, t *sqltype.Type) *structColumn {
 		fields: make([]structField, len(t.Fields)),
 		bits:   bitsSize(len(t.Fields)),
 		fixed:  FixedSize(len(t.Fields)),
-		rows:   make([][]byte, chunk),
-		at:     make([]int32, chunk),
-		end:    make([]int32, chunk),
-		used:   make([]int, chunk),
-		kept:   make([]int, chunk),
 		exact:  len(t.Fields) > 0,
 	}
-	paths := fieldPaths(n.path, t.Fields)
+	names := fieldNames(t.Fields)
 	for i, f := range t.Fields {
+		path := join(n.path, names[i])
 		c.fields[i] = structField{
 			shape:  shapeOf(f.Type),
-			column: newColumn(&node{run: n.run, mem: n.mem, path: paths[i]}, f.Type),
-			path:   paths[i],
+			column: newColumn(&node{run: n.run, mem: n.mem, path: path}, f.Type),
+			path:   path,
 		}
 		switch {
 		case c.fields[i].opaque:
@@ -78,7 +74,8 @@ func (c *structColumn) begin(n, bytes int) {
 func (c *structColumn) add(in cells) error {
 	from := c.valid.n
 	c.valid.add(in.at)
-	rows := c.rows[:len(in.at)]
+	c.rows = scratch(c.rows, len(in.at))
+	rows := c.rows
 	for i, p := range in.at {
 		if p < 0 {
 			rows[i] = nil
@@ -114,6 +111,8 @@ func (c *structColumn) addFields(rows [][]byte, from int) error {
 	if err := c.run.spend(len(rows) * len(c.fields)); err != nil {
 		return err
 	}
+	c.at, c.end = scratch(c.at, len(rows)), scratch(c.end, len(rows))
+	c.used, c.kept = scratch(c.used, len(rows)), scratch(c.kept, len(rows))
 	nulls := false // whether any field of any row is null
 	for i, r := range rows {
 		if r == nil {
@@ -148,7 +147,7 @@ func (c *structColumn) addFields(rows [][]byte, from int) error {
 func (c *structColumn) addField(i int, rows [][]byte, nulls bool, from int) error {
 	f := &c.fields[i]
 	slot := int32(c.bits + 8*i)
-	at, end := c.at[:len(rows)], c.end[:len(rows)]
+	at, end := c.at, c.end
 	fail := func(j int, reason string) error {
 		return &RowError{Row: from + j, Column: f.path, Offset: int(slot), Reason: reason}
 	}
@@ -246,14 +245,11 @@ type elements struct {
 }
 
 func newElements(parent *node, t *sqltype.Type, name string) *elements {
-	n := &node{run: parent.run, mem: parent.mem, path: part(parent.path, name)}
+	n := &node{run: parent.run, mem: parent.mem, path: join(parent.path, name)}
 	return &elements{
 		node:   n,
 		shape:  shapeOf(t),
 		column: newColumn(n, t),
-		base:   make([][]byte, 0, chunk),
-		at:     make([]int32, 0, chunk),
-		end:    make([]int32, 0, chunk),
 	}
 }
 

@@ -7,33 +7,33 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
-// fieldPaths returns the path of each field of a struct that has the path
-// itself.
-func fieldPaths(parent string, fields []sqltype.Field) []string {
+// fieldNames returns what the fields of a struct are called in a path: their
+// names where those are there and unique, else their positions.
+func fieldNames(fields []sqltype.Field) []string {
 	uses := map[string]int{}
 	for _, f := range fields {
 		uses[f.Name]++
 	}
 	out := make([]string, len(fields))
 	for i, f := range fields {
-		name := f.Name
 		switch {
-		case name == "" || uses[name] > 1:
-			out[i] = parent + ordinal(i)
-			continue
-		case strings.ContainsAny(name, ".`["):
-			name = "`" + strings.ReplaceAll(name, "`", "``") + "`"
+		case f.Name == "" || uses[f.Name] > 1:
+			out[i] = ordinal(i)
+		case strings.ContainsAny(f.Name, ".`["):
+			out[i] = "`" + strings.ReplaceAll(f.Name, "`", "``") + "`"
+		default:
+			out[i] = f.Name
 		}
-		out[i] = part(parent, name)
 	}
 	return out
 }
 
-func part(parent, name string) string {
-	if parent == "" {
-		return name
-	}
-	return parent + "." + name
-}
-
 func ordinal(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// join joins two parts of a path.
+func join(outer, inner string) string {
+	if outer == "" || inner == "" || inner[0] == '[' {
+		return outer + inner
+	}
+	return outer + "." + inner
+}

@@ -123,8 +123,7 @@ type variantColumn struct {
 }
 
 func newVariantColumn(n *node) *variantColumn {
-	return &variantColumn{partsColumn: partsColumn{node: n}, value: text{node: n}, metadata: text{node: n},
-		at: make([]int32, chunk), end: make([]int32, chunk)}
+	return &variantColumn{partsColumn: partsColumn{node: n}, value: text{node: n}, metadata: text{node: n}}
 }
 
 func (c *variantColumn) begin(n, bytes int) {
@@ -136,7 +135,8 @@ func (c *variantColumn) begin(n, bytes int) {
 func (c *variantColumn) add(in cells) error {
 	from := c.valid.n
 	c.valid.add(in.at)
-	at, end := c.at[:len(in.at)], c.end[:len(in.at)]
+	c.at, c.end = scratch(c.at, len(in.at)), scratch(c.end, len(in.at))
+	at, end := c.at, c.end
 	for i, p := range in.at {
 		at[i] = p
 		if p < 0 {
@@ -180,7 +180,7 @@ type geoColumn struct {
 }
 
 func newGeoColumn(n *node) *geoColumn {
-	return &geoColumn{partsColumn: partsColumn{node: n}, wkb: text{node: n}, at: make([]int32, chunk)}
+	return &geoColumn{partsColumn: partsColumn{node: n}, wkb: text{node: n}}
 }
 
 func (c *geoColumn) begin(n, bytes int) {
@@ -193,7 +193,8 @@ func (c *geoColumn) add(in cells) error {
 	from := c.valid.n
 	c.valid.add(in.at)
 	srid := asUint32(c.srid.more(4 * len(in.at)))
-	at := c.at[:len(in.at)]
+	c.at = scratch(c.at, len(in.at))
+	at := c.at
 	for i, p := range in.at {
 		at[i], srid[i] = p, 0
 		if p < 0 {

@@ -462,13 +462,13 @@ func TestHostile(t *testing.T) {
 	_, _, err = decode(t, ddl(t, "a ARRAY<ARRAY<TINYINT>>"), row)
 	require.ErrorContains(t, err, reasonCrowded)
 
-	// Null structs of many fields: 8 bytes each, and a thousand values.
+	// Null structs of many fields: 8 bytes each, and thousands of values.
 	wide := &sqltype.Type{Kind: sqltype.Struct}
-	for range 1000 {
+	for range 5000 {
 		wide.Fields = append(wide.Fields, sqltype.Field{Name: "f", Type: &sqltype.Type{Kind: sqltype.Void}})
 	}
 	typ = &sqltype.Type{Kind: sqltype.Struct, Fields: []sqltype.Field{{Name: "a", Type: &sqltype.Type{Kind: sqltype.Array, Element: wide}}}}
-	row, err = Append(nil, typ, []any{make([]any, 100000)})
+	row, err = Append(nil, typ, []any{make([]any, 4000)})
 	require.NoError(t, err)
 	_, _, err = decode(t, typ, row)
 	var re *RowError
@@ -694,48 +694,56 @@ const wide = "a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUB
 	"a9 ARRAY<ARRAY<STRUCT<x: TINYINT, y: VARIANT>>>, m1 MAP<STRING, INT>, m2 MAP<INT, MAP<STRING, ARRAY<DECIMAL(38,10)>>>, e1 STRUCT<>"
 
 func FuzzDecode(f *testing.F) {
-	typ := ddl(f, wide)
+	types := []*sqltype.Type{ddl(f, wide)}
 	r := rand.New(rand.NewPCG(9, 9))
 	for range 20 {
-		b, err := Append(nil, typ, randomValue(r, typ, false).([]any))
+		b, err := Append(nil, types[0], randomValue(r, types[0], false).([]any))
 		require.NoError(f, err)
-		f.Add(b)
+		f.Add(uint8(0), b)
 	}
-	types := []*sqltype.Type{typ, {Kind: sqltype.Struct}}
 	for _, v := range vectors {
-		f.Add(unhex(f, v.hex))
+		f.Add(uint8(len(types)), unhex(f, v.hex))
 		types = append(types, ddl(f, v.ddl))
 	}
 	for _, v := range damaged {
-		f.Add(unhex(f, v.hex))
+		f.Add(uint8(len(types)), unhex(f, v.hex))
 		types = append(types, ddl(f, v.ddl))
 	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, typ := range types {
-			bad := Validate(b, typ)
-			got, stats, err := decode(t, typ, b)
-			if (bad == nil) != (err == nil) {
-				t.Fatalf("Validate says %v, Decode says %v", bad, err)
-			}
+	decoders := make([]*Decoder, len(types))
+	for i, typ := range types {
+		var err error
+		decoders[i], err = NewDecoder(typ, nil)
+		require.NoError(f, err)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, b []byte) {
+		typ, d := types[int(which)%len(types)], decoders[int(which)%len(types)]
+		bad := Validate(b, typ)
+		arr, stats, err := d.Decode([][]byte{b})
+		if (bad == nil) != (err == nil) {
+			t.Fatalf("Validate says %v, Decode says %v", bad, err)
+		}
+		if err != nil {
 			var re *RowError
-			if err != nil {
-				if !errors.As(err, &re) || re.Row != 0 || re.Offset < 0 || re.Offset > len(b) {
-					t.Fatalf("%v in a row of %d bytes", err, len(b))
-				}
-				continue
+			if !errors.As(err, &re) || re.Row != 0 || re.Offset < 0 || re.Offset > len(b) {
+				t.Fatalf("%v in a row of %d bytes", err, len(b))
 			}
-			// What is valid can be written again, and means the same then.
-			again, err := Append(nil, typ, got[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			values, _, err := decode(t, typ, again)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if stats.InvalidUTF8 == 0 && !assert.ObjectsAreEqual(comparable(got[0]), comparable(values[0])) {
-				t.Fatalf("%v became %v", got[0], values[0])
-			}
+			return
+		}
+		defer arr.Release()
+		check(t, arr)
+		// What is valid can be written again, and means the same then.
+		values := value(arr, typ, 0).([]any)
+		again, err := Append(nil, typ, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arr2, _, err := d.Decode([][]byte{again})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer arr2.Release()
+		if got := value(arr2, typ, 0); stats.InvalidUTF8 == 0 && !assert.ObjectsAreEqual(comparable(values), comparable(got)) {
+			t.Fatalf("%v became %v", values, got)
 		}
 	})
 }

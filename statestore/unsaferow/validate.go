@@ -13,7 +13,7 @@ func Validate(row []byte, t *sqltype.Type) error {
 	if err := checkType(t, 0); err != nil {
 		return err
 	}
-	return validateRow(row, t.Resolved().Fields, "")
+	return validateRow(row, t.Resolved().Fields)
 }
 
 // checkType refuses types that cannot be those of a row, so that nothing below
@@ -53,49 +53,51 @@ func checkType(t *sqltype.Type, depth int) error {
 	return nil
 }
 
-func validateRow(b []byte, fields []sqltype.Field, path string) error {
-	fail := func(i, at int, reason string) error {
-		return &RowError{Row: -1, Column: fieldPaths(path, fields)[i], Offset: at, Reason: reason}
-	}
+// The functions below return errors that are relative to the value they look
+// at; their callers say where that is. A valid row costs no allocation.
+
+func bad(at int, reason string) *RowError {
+	return &RowError{Row: -1, Offset: at, Reason: reason}
+}
+
+func validateRow(b []byte, fields []sqltype.Field) error {
 	if reason := checkFixed(len(b), len(fields)); reason != "" {
-		return &RowError{Row: -1, Column: path, Reason: reason}
+		return bad(0, reason)
 	}
 	bits, fixed := bitsSize(len(fields)), FixedSize(len(fields))
 	used := fixed
-	for i, f := range fields {
-		s := shapeOf(f.Type)
+	for i := range fields {
+		s := shapeOf(fields[i].Type)
 		if s.opaque {
 			continue
 		}
-		at := bits + 8*i
+		at, reason := bits+8*i, ""
 		word := le.Uint64(b[at:])
-		if isNull(b, i) {
-			if _, reason := s.nullSlot(word, len(b)); reason != "" {
-				return fail(i, at, reason)
+		switch {
+		case isNull(b, i):
+			_, reason = s.nullSlot(word, len(b))
+		case s.void:
+			reason = reasonVoid
+		case s.inSlot:
+			if reason = validateWord(word, fields[i].Type); word&s.spare != 0 {
+				reason = reasonSpare(word)
 			}
-			continue
-		}
-		if s.void {
-			return fail(i, at, reasonVoid)
-		}
-		if s.inSlot {
-			if word&s.spare != 0 {
-				return fail(i, at, reasonSpare(word))
+		default:
+			start, end, ok := span(word, fixed, len(b))
+			if !ok {
+				reason = spanReason(word, fixed, len(b))
+				break
 			}
-			if reason := validateWord(word, f.Type); reason != "" {
-				return fail(i, at, reason)
+			if used += end - start; used > len(b) {
+				reason = reasonCrowded
+				break
 			}
-			continue
+			if err := validateRegion(b[start:end], fields[i].Type); err != nil {
+				return inside(err, fieldNames(fields)[i], start)
+			}
 		}
-		start, end, ok := span(word, fixed, len(b))
-		if !ok {
-			return fail(i, at, spanReason(word, fixed, len(b)))
-		}
-		if used += end - start; used > len(b) {
-			return fail(i, at, reasonCrowded)
-		}
-		if err := validateRegion(b[start:end], f.Type, fieldPaths(path, fields)[i]); err != nil {
-			return within(err, start)
+		if reason != "" {
+			return inside(bad(at, reason), fieldNames(fields)[i], 0)
 		}
 	}
 	return nil
@@ -117,30 +119,17 @@ func validateWord(word uint64, t *sqltype.Type) (reason string) {
 }
 
 // validateRegion checks what a value of the type holds in the region.
-func validateRegion(b []byte, t *sqltype.Type, path string) error {
-	var reason string
+func validateRegion(b []byte, t *sqltype.Type) error {
+	reason := ""
 	switch t = t.Resolved(); t.Kind {
 	case sqltype.Struct:
-		return validateRow(b, t.Fields, path)
+		return validateRow(b, t.Fields)
 	case sqltype.Array:
-		_, err := validateArray(b, t.Element, part(path, "element"), false)
-		return err
+		if _, err := validateArray(b, t.Element, false); err != nil {
+			return inside(err, "element", 0)
+		}
 	case sqltype.Map:
-		keys, values, reason := readMap(b)
-		if reason != "" {
-			return &RowError{Row: -1, Column: path, Reason: reason}
-		}
-		nk, err := validateArray(keys, t.Key, part(path, "key"), true)
-		if err != nil {
-			return within(err, 8)
-		}
-		nv, err := validateArray(values, t.Value, part(path, "value"), false)
-		if err != nil {
-			return within(err, 8+len(keys))
-		}
-		if nk != nv {
-			return &RowError{Row: -1, Column: path, Reason: reasonCounts(nk, nv)}
-		}
+		return validateMap(b, t)
 	case sqltype.Decimal:
 		_, reason = readDecimal(b, t.Precision)
 	case sqltype.CalendarInterval:
@@ -151,54 +140,71 @@ func validateRegion(b []byte, t *sqltype.Type, path string) error {
 		reason = checkGeo(b)
 	}
 	if reason != "" {
-		return &RowError{Row: -1, Column: path, Reason: reason}
+		return bad(0, reason)
 	}
 	return nil
 }
 
-func validateArray(b []byte, t *sqltype.Type, path string, keys bool) (n int, err error) {
-	fail := func(at int, reason string) (int, error) {
-		return 0, &RowError{Row: -1, Column: path, Offset: at, Reason: reason}
+func validateMap(b []byte, t *sqltype.Type) error {
+	keys, values, reason := readMap(b)
+	if reason != "" {
+		return bad(0, reason)
 	}
+	nk, err := validateArray(keys, t.Key, true)
+	if err != nil {
+		return inside(err, "key", 8)
+	}
+	nv, err := validateArray(values, t.Value, false)
+	if err != nil {
+		return inside(err, "value", 8+len(keys))
+	}
+	if nk != nv {
+		return bad(0, reasonCounts(nk, nv))
+	}
+	return nil
+}
+
+func validateArray(b []byte, t *sqltype.Type, keys bool) (n int, err error) {
 	s := shapeOf(t)
 	head, reason := readArrayHead(b, s.width)
 	if reason != "" {
-		return fail(0, reason)
+		return 0, bad(0, reason)
 	}
 	if s.opaque {
 		return head.n, nil
 	}
 	used := head.region
 	for i := range head.n {
-		at := head.first + i*s.width
+		at, reason := head.first+i*s.width, ""
 		word := element(b, at, s.width)
-		if isNull(b[8:], i) {
+		switch {
+		case isNull(b[8:], i):
 			switch {
 			case keys:
-				return fail(at, reasonNullKey)
+				reason = reasonNullKey
 			case word != 0:
-				return fail(at, reasonNullElement(word))
+				reason = reasonNullElement(word)
 			}
-			continue
-		}
-		if s.void {
-			return fail(at, reasonVoid)
-		}
-		if s.inSlot {
-			if reason := validateWord(word, t); reason != "" {
-				return fail(at, reason)
+		case s.void:
+			reason = reasonVoid
+		case s.inSlot:
+			reason = validateWord(word, t)
+		default:
+			start, end, ok := span(word, head.region, len(b))
+			if !ok {
+				reason = spanReason(word, head.region, len(b))
+				break
 			}
-			continue
+			if used += end - start; used > len(b) {
+				reason = reasonCrowded
+				break
+			}
+			if err := validateRegion(b[start:end], t); err != nil {
+				return 0, inside(err, "", start)
+			}
 		}
-		start, end, ok := span(word, head.region, len(b))
-		if !ok {
-			return fail(at, spanReason(word, head.region, len(b)))
-		}
-		if used += end - start; used > len(b) {
-			return fail(at, reasonCrowded)
-		}
-		if err := validateRegion(b[start:end], t, path); err != nil {
-			return 0, within(err, start)
+		if reason != "" {
+			return 0, bad(at, reason)
 		}
 	}
 	return head.n, nil
