@@ -33,6 +33,7 @@ type HeavyHitters struct {
 	heap     counterHeap
 	total    int64
 	distinct int64
+	lossy    bool // something merged in had dropped keys
 }
 
 // The bounds that hold unless others are given: keys counted exactly, and
@@ -114,6 +115,45 @@ func (h *HeavyHitters) count(key []byte, weight int64) {
 	heap.Fix(&h.heap, 0)
 }
 
+// each calls fn with every key that is held, and its weight.
+func (h *HeavyHitters) each(fn func(key string, weight int64)) {
+	for k, w := range h.exact {
+		fn(k, w)
+	}
+	for _, c := range h.heap {
+		fn(c.key, c.weight)
+	}
+}
+
+// weight returns the weight of a key, 0 where it is not held.
+func (h *HeavyHitters) weight(key []byte) int64 {
+	if h.exact != nil {
+		return h.exact[string(key)]
+	}
+	if c, ok := h.index[string(key)]; ok {
+		return c.weight
+	}
+	return 0
+}
+
+// Merge adds what another has counted, which stays as it is. Errors add up.
+func (h *HeavyHitters) Merge(o *HeavyHitters) {
+	// Sorted, so that the result does not depend on the order of a map.
+	for _, x := range o.Top(max(len(o.exact), len(o.heap))) {
+		h.Add(x.Key, x.Weight)
+		if c := h.index[string(x.Key)]; c != nil {
+			c.error += x.Error
+		}
+	}
+	if _, exact := o.Distinct(); !exact {
+		// What the other has dropped is part of the total all the same.
+		held := int64(0)
+		o.each(func(_ string, w int64) { held += w })
+		h.total += o.total - held
+		h.lossy = true
+	}
+}
+
 // Total returns the sum of all weights.
 func (h *HeavyHitters) Total() int64 { return h.total }
 
@@ -121,7 +161,7 @@ func (h *HeavyHitters) Total() int64 { return h.total }
 // not, there are more than it says.
 func (h *HeavyHitters) Distinct() (int64, bool) {
 	if h.exact != nil {
-		return int64(len(h.exact)), true
+		return int64(len(h.exact)), !h.lossy
 	}
 	return h.distinct, false
 }

@@ -101,6 +101,7 @@ func TestOrderedStops(t *testing.T) {
 
 func TestOrderedCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	n := 0
 	var last error
 	for _, err := range ordered(ctx, 2, 100, func(ctx context.Context, i int, emit func(int) bool) error {

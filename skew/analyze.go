@@ -1,0 +1,542 @@
+package skew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore/placement"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
+	"github.com/sparkstate/sparkstate/statestore/unsaferow"
+)
+
+// ErrMeasure is returned for a measure that a store does not have.
+var ErrMeasure = errors.New("skew: no such measure")
+
+// Options change what [Analyze] looks at; the zero value is a good start.
+type Options struct {
+	// Measure is rows, bytes, or a numeric column such as value.count; "" is
+	// rows.
+	Measure string
+	// WhatIf are the numbers of partitions to try; nil tries a quarter, half,
+	// twice and four times the present number.
+	WhatIf []int
+	// Top is how many keys and values are reported; 0 stands for 5.
+	Top int
+	// Floor is what the fullest partition must exceed before a verdict is more
+	// than info; negative stands for the custom of the measure: [FloorRows],
+	// [FloorBytes], none for a column.
+	Floor float64
+	// ExactKeys bounds how many keys are counted exactly; 0 stands for
+	// [ExactKeys].
+	ExactKeys int
+	// Workers is how many partitions are walked at once; 0 means one for each
+	// processor.
+	Workers int
+}
+
+// Analyze walks the rows of a store once, as of a batch, and says how unevenly
+// they are spread, whether that is chance, what causes it, and what would help.
+//
+// Memory holds the distinct keys of as many partitions as there are workers,
+// and of the whole store up to ExactKeys; beyond that the heaviest keys are
+// estimated, with the error reported.
+func Analyze(ctx context.Context, s *checkpoint.Store, o Options, opts ...checkpoint.Option) (*Report, error) {
+	a, err := newAnalysis(ctx, s, o, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.walk(ctx); err != nil {
+		return nil, err
+	}
+	return a.report(ctx)
+}
+
+// analysis is one run of Analyze.
+type analysis struct {
+	store  *checkpoint.Store
+	o      Options
+	opts   []checkpoint.Option
+	at     checkpoint.At
+	n      int // partitions
+	weigh  weigher
+	alike  bool // every key has one row and rows are measured
+	key    *sqltype.Type
+	place  checkpoint.Placement
+	hasher *placement.Hasher // nil where keys cannot be hashed
+	subset []subset          // other columns that rows may be partitioned by
+	counts []int             // of partitions, for the what-if
+	notes  []string
+
+	parts []partial
+	keys  *HeavyHitters
+	cols  []*HeavyHitters
+	sizes KeySizes
+	spill bool // a partition had too many keys to know each one's size
+}
+
+// subset is some of the key columns, in order.
+type subset struct {
+	columns []int
+	hasher  *placement.Hasher
+}
+
+// partial is what the walk of one partition has found.
+type partial struct {
+	rows, bytes, value float64
+	keys               *HeavyHitters
+	cols               []*HeavyHitters
+	nulls              []float64 // by column
+	nullKey            float64
+	histogram          [][]float64 // by number of partitions
+	checked, misplaced int64
+	sampled            int64
+	fits               []int64 // by subset, of the rows sampled
+}
+
+// sampleRows is how many rows of a partition are tried with other columns.
+const sampleRows = 2000
+
+func newAnalysis(ctx context.Context, s *checkpoint.Store, o Options, opts []checkpoint.Option) (*analysis, error) {
+	o.Measure = cmp.Or(o.Measure, ByRows)
+	o.Top = cmp.Or(o.Top, 5)
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	a := &analysis{store: s, o: o, opts: opts, place: s.Placement(), key: s.GroupingKey()}
+	var err error
+	if a.at, err = s.At(ctx, opts...); err != nil {
+		return nil, err
+	}
+	if a.weigh, err = weigh(s, o.Measure); err != nil {
+		return nil, err
+	}
+	a.n, _ = s.Operator().Partitions()
+	whole, _ := s.Key()
+	a.alike = o.Measure == ByRows && a.key != nil && whole != nil && len(a.key.Fields) == len(whole.Fields)
+	a.keys = NewHeavyHitters(o.ExactKeys, 0)
+	if a.key == nil {
+		a.notes = append(a.notes, "the schema of the keys is not known, so they cannot be looked into or hashed")
+		return a, nil
+	}
+	for range a.key.Fields {
+		a.cols = append(a.cols, NewHeavyHitters(o.ExactKeys, 0))
+	}
+	if a.place.Single {
+		return a, nil
+	}
+	if a.hasher, err = placement.NewHasher(a.key, nil); err != nil {
+		a.hasher = nil
+		a.notes = append(a.notes, fmt.Sprintf("keys cannot be hashed, so there is no what-if: %v", err))
+		return a, nil
+	}
+	a.subset = subsets(a.key)
+	a.counts = o.WhatIf
+	if a.counts == nil {
+		a.counts = []int{a.n / 4, a.n / 2, a.n, a.n * 2, a.n * 4}
+	}
+	a.counts = append(a.counts, a.n)
+	a.counts = slices.DeleteFunc(a.counts, func(n int) bool { return n < 1 })
+	slices.Sort(a.counts)
+	a.counts = slices.Compact(a.counts)
+	return a, nil
+}
+
+// subsets returns the proper subsets of the key columns, and the fields of
+// structs among them count as one; of more than five columns, single ones and
+// all but one.
+func subsets(key *sqltype.Type) []subset {
+	n := len(key.Fields)
+	var out []subset
+	for mask := 1; mask < 1<<min(n, 16)-1; mask++ {
+		var columns []int
+		for i := range n {
+			if mask>>i&1 == 1 {
+				columns = append(columns, i)
+			}
+		}
+		if n > 5 && len(columns) != 1 && len(columns) != n-1 {
+			continue
+		}
+		if h, err := placement.NewHasher(key, columns); err == nil {
+			out = append(out, subset{columns, h})
+		}
+	}
+	// Fewer columns first: they explain more.
+	slices.SortStableFunc(out, func(a, b subset) int { return cmp.Compare(len(a.columns), len(b.columns)) })
+	return out
+}
+
+// walk walks all partitions, some at a time, and takes what they found together
+// in order, so that the answer does not depend on timing.
+func (a *analysis) walk(ctx context.Context) error {
+	a.parts = make([]partial, a.n)
+	for start := 0; start < a.n; start += a.o.Workers {
+		end := min(start+a.o.Workers, a.n)
+		errs := make([]error, end-start)
+		var running sync.WaitGroup
+		for p := start; p < end; p++ {
+			running.Go(func() { errs[p-start] = a.partition(ctx, p) })
+		}
+		running.Wait()
+		for p := start; p < end; p++ {
+			if err := errs[p-start]; err != nil {
+				return err
+			}
+			a.merge(&a.parts[p])
+		}
+	}
+	return nil
+}
+
+// partition walks one partition.
+func (a *analysis) partition(ctx context.Context, p int) error {
+	part := &a.parts[p]
+	part.keys = NewHeavyHitters(a.o.ExactKeys, 0)
+	part.nulls = make([]float64, len(a.cols))
+	part.fits = make([]int64, len(a.subset))
+	part.histogram = make([][]float64, len(a.counts))
+	for i, n := range a.counts {
+		part.histogram[i] = make([]float64, n)
+	}
+	var readers []*columnReader
+	for i := range a.cols {
+		part.cols = append(part.cols, NewHeavyHitters(a.o.ExactKeys, 0))
+		readers = append(readers, newColumnReader(a.key, i))
+	}
+	for g, err := range a.rows(ctx, p) {
+		if err != nil {
+			return err
+		}
+		w, err := a.weigh(g)
+		if err != nil {
+			return err
+		}
+		part.rows++
+		part.bytes += float64(len(g.Stored.Key) + len(g.Stored.Value))
+		part.value += w
+		if a.key == nil {
+			continue
+		}
+		if !a.alike {
+			part.keys.Add(g.Key, int64(math.Round(w)))
+		}
+		nulls := 0
+		for i, r := range readers {
+			v, null, err := r.value(g.Key)
+			if err != nil {
+				return err
+			}
+			if null {
+				nulls++
+				part.nulls[i] += w
+			}
+			part.cols[i].Add(v, int64(math.Round(w)))
+		}
+		if nulls > 0 && nulls == len(readers) {
+			part.nullKey += w
+		}
+		if a.hasher == nil {
+			continue
+		}
+		if err := part.place(a, p, g.Key, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows yields the rows of a partition under their grouping keys; without a
+// schema as they are stored.
+func (a *analysis) rows(ctx context.Context, p int) func(func(checkpoint.Grouped, error) bool) {
+	if a.key != nil {
+		return a.store.Grouped(ctx, p, a.opts...)
+	}
+	return func(yield func(checkpoint.Grouped, error) bool) {
+		for e, err := range a.store.Entries(ctx, p, a.opts...) {
+			if !yield(checkpoint.Grouped{Key: e.Key, Stored: e}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// place hashes a key: for where it is, and for where it would be.
+func (part *partial) place(a *analysis, p int, key []byte, w float64) error {
+	h, err := a.hasher.Hash(key)
+	if err != nil {
+		return err
+	}
+	for i, n := range a.counts {
+		part.histogram[i][placement.Partition(h, n)] += w
+	}
+	part.checked++
+	if placement.Partition(h, a.n) != p {
+		part.misplaced++
+	}
+	if part.sampled >= sampleRows {
+		return nil
+	}
+	part.sampled++
+	for i, s := range a.subset {
+		h, err := s.hasher.Hash(key)
+		if err != nil {
+			return err
+		}
+		if placement.Partition(h, a.n) == p {
+			part.fits[i]++
+		}
+	}
+	return nil
+}
+
+// merge takes what one partition has found into the whole, and lets go of what
+// is large.
+func (a *analysis) merge(part *partial) {
+	if a.alike {
+		// Each row is a key of its own.
+	} else if _, exact := part.keys.Distinct(); exact {
+		part.keys.each(func(_ string, w int64) { a.sizes.Add(float64(w)) })
+	} else {
+		a.spill = true
+	}
+	a.keys.Merge(part.keys)
+	for i, c := range part.cols {
+		a.cols[i].Merge(c)
+	}
+	part.cols = nil
+}
+
+// keysOf returns the number of distinct keys of each partition; nil where it
+// is not known.
+func (a *analysis) keysOf(ctx context.Context) ([]float64, error) {
+	if a.key == nil {
+		return nil, nil
+	}
+	out := make([]float64, a.n)
+	for p := range a.parts {
+		n, exact := a.parts[p].keys.Distinct()
+		switch {
+		case a.alike:
+			n = int64(a.parts[p].rows)
+		case !exact, a.o.Measure != ByRows && a.o.Measure != ByBytes:
+			// Not counted here, or keys without weight were left out.
+			counts, err := a.store.Counts(ctx, a.opts...)
+			if err != nil {
+				return nil, err
+			}
+			for i, c := range counts.Partitions {
+				if c.Keys < 0 {
+					return nil, nil
+				}
+				out[i] = float64(c.Keys)
+			}
+			return out, nil
+		}
+		out[p] = float64(n)
+	}
+	return out, nil
+}
+
+func (a *analysis) report(ctx context.Context) (*Report, error) {
+	r := &Report{At: a.at, Measure: a.o.Measure, Notes: a.notes, Floor: a.o.Floor}
+	for _, p := range a.parts {
+		r.Values = append(r.Values, p.value)
+		r.Rows = append(r.Rows, p.rows)
+		r.Bytes = append(r.Bytes, p.bytes)
+	}
+	if r.Floor < 0 {
+		r.Floor = map[string]float64{ByRows: FloorRows, ByBytes: FloorBytes}[r.Measure]
+	}
+	var err error
+	if r.Keys, err = a.keysOf(ctx); err != nil {
+		return nil, err
+	}
+	r.Summary = Measure(r.Values)
+	r.Imbalance = MeasureImbalance(r.Values)
+	r.SkewRate, r.UnexplainedRate, r.RowsPerKey = Undefined(), Undefined(), Undefined()
+	if r.Keys != nil {
+		c := Chance(r.Keys)
+		r.Chance = &c
+		keys := int64(c.Keys)
+		hoover := float64(r.Imbalance.Hoover)
+		r.SkewRate = Float(SkewRate(hoover, ChanceHoover(keys, a.n)))
+		switch {
+		case a.alike:
+			r.UnexplainedRate = r.SkewRate
+		case !a.spill:
+			r.UnexplainedRate = Float(SkewRate(hoover, a.sizes.ChanceHoover(a.n)))
+		}
+		if keys > 0 {
+			r.RowsPerKey = Float(float64(Measure(r.Rows).Total) / float64(keys))
+		}
+	}
+	a.topKeys(r)
+	a.columns(r)
+	a.placed(r)
+	a.whatIf(r)
+	a.verdict(r)
+	a.salt(r)
+	r.Advice = advise(a, r)
+	return r, nil
+}
+
+// topKeys lists the largest keys.
+func (a *analysis) topKeys(r *Report) {
+	r.TopError = a.keys.Error()
+	for _, h := range a.keys.Top(a.o.Top) {
+		k := a.top(r, h, a.key)
+		for p := range a.parts {
+			if a.parts[p].keys.weight(h.Key) > 0 {
+				k.Partition = p
+				k.OfPartition = shareOf(float64(h.Weight), r.Values[p])
+				break
+			}
+		}
+		r.TopKeys = append(r.TopKeys, k)
+	}
+	for _, p := range a.parts {
+		r.NullKeys += p.nullKey
+	}
+}
+
+func (a *analysis) top(r *Report, h Heavy, t *sqltype.Type) TopKey {
+	return TopKey{Row: h.Key, Type: t, Value: h.Weight, Error: h.Error, Partition: -1,
+		OfPartition: Undefined(), OfAll: shareOf(float64(h.Weight), float64(r.Summary.Total))}
+}
+
+func shareOf(part, whole float64) Float {
+	if !(whole > 0) {
+		return Undefined()
+	}
+	return Float(part / whole)
+}
+
+// columns looks at each key column alone.
+func (a *analysis) columns(r *Report) {
+	for i, h := range a.cols {
+		c := ColumnReport{Name: a.key.Fields[i].Name}
+		c.Distinct, c.Exact = h.Distinct()
+		null := 0.0
+		for _, p := range a.parts {
+			null += p.nulls[i]
+		}
+		c.Null = shareOf(null, float64(r.Summary.Total))
+		for _, top := range h.Top(a.o.Top) {
+			c.Top = append(c.Top, a.top(r, top, columnType(a.key, i)))
+		}
+		r.Columns = append(r.Columns, c)
+	}
+}
+
+// placed compares where keys are with where they belong.
+func (a *analysis) placed(r *Report) {
+	r.Placement.Strict = a.place.Strict
+	sampled := int64(0)
+	fits := make([]int64, len(a.subset))
+	for _, p := range a.parts {
+		r.Placement.Checked += p.checked
+		r.Placement.Misplaced += p.misplaced
+		sampled += p.sampled
+		for i, n := range p.fits {
+			fits[i] += n
+		}
+	}
+	if r.Placement.Misplaced == 0 {
+		return
+	}
+	for i, s := range a.subset {
+		if fits[i] == sampled {
+			for _, c := range s.columns {
+				r.Placement.PartitionedBy = append(r.Placement.PartitionedBy, a.key.Fields[c].Name)
+			}
+			return
+		}
+	}
+}
+
+// verdict judges the measure, and where rows are even, the bytes as well.
+func (a *analysis) verdict(r *Report) {
+	e := Evidence{Values: r.Values, Keys: r.Keys, Single: a.place.Single}
+	if r.Placement.Checked > 0 {
+		e.Misplaced = float64(r.Placement.Misplaced) / float64(r.Placement.Checked)
+	}
+	if e.Keys == nil && r.Measure == ByRows {
+		e.Keys = r.Rows // there are no more keys than rows
+	}
+	if len(r.TopKeys) > 0 {
+		top := r.TopKeys[0]
+		e.Top, e.TopPartition = float64(top.Value), top.Partition
+		e.TopNull = allNull(top)
+	}
+	switch {
+	case a.alike:
+		e.Top = 1
+	case a.spill:
+		e.Sizes = a.guessSizes(r, e.Top)
+	default:
+		e.Sizes = &a.sizes
+	}
+	r.Verdict = Judge(e)
+	r.Severity = Grade(r.Verdict, r.Summary, r.Floor)
+	switch r.Measure {
+	case ByBytes:
+		rows := Judge(Evidence{Values: r.Rows, Keys: r.Keys, Misplaced: e.Misplaced, Top: 1})
+		if quiet(rows) && !quiet(r.Verdict) && r.Verdict != WrongPartitioning {
+			r.Verdict = FatValues
+		}
+	case ByRows:
+		if !quiet(r.Verdict) || a.place.Single {
+			return
+		}
+		bytes := Measure(r.Bytes)
+		// Bytes that follow the rows are as uneven as those; more than that is
+		// the values' doing.
+		perRow := float64(bytes.Total) / max(float64(r.Summary.Total), 1)
+		if v := r.Bytes[max(bytes.Fullest, 0)] - perRow*r.Rows[max(bytes.Fullest, 0)]; bytes.Fullest >= 0 && v >= EvenExcess*float64(bytes.Mean) {
+			r.Verdict = FatValues
+			r.Severity = Grade(FatValues, bytes, FloorBytes)
+		}
+	}
+}
+
+// guessSizes stands in for the sizes of keys where there were too many to know
+// each: the largest as it is, and all others alike.
+func (a *analysis) guessSizes(r *Report, top float64) *KeySizes {
+	if r.Keys == nil {
+		return nil
+	}
+	sizes := &KeySizes{}
+	sizes.Add(top)
+	rest := int64(Measure(r.Keys).Total) - 1
+	for range rest {
+		sizes.Add((float64(r.Summary.Total) - top) / float64(rest))
+	}
+	return sizes
+}
+
+// quiet says whether a verdict needs nobody's attention.
+func quiet(v Verdict) bool {
+	return v == Even || v == ByChance || v == FewKeys || v == SinglePartition
+}
+
+// allNull says whether every column of a key is null.
+func allNull(k TopKey) bool {
+	n := len(k.Type.Fields)
+	row, err := unsaferow.View(k.Row, n)
+	if err != nil || n == 0 {
+		return false
+	}
+	for i := range n {
+		if !row.IsNull(i) {
+			return false
+		}
+	}
+	return true
+}
