@@ -32,13 +32,3 @@ func (c *Checkpoint) before32() bool {
 	_, pinned := c.conf[ConfRocksDBFormatVersion]
 	return c.confBatch >= 0 && !pinned
 }
-
-// format returns a format version; what is absent means 1, whatever the
-// default of today's Spark.
-func (c conf) format(key string) int {
-	n, err := strconv.Atoi(c[key])
-	if err != nil {
-		return 1
-	}
-	return n
-}

@@ -33,6 +33,10 @@ type kind struct {
 	// adapt corrects recorded types that are known to be wrong, and completes
 	// those that are the same in every query; nil where there are none.
 	adapt func(s *Store)
+	// neverExpires says why no row of the store can be removed by the watermark
+	// that the query has, and the cure; empty where rows can be. nil where rows
+	// always can.
+	neverExpires func(s *Store) (why, cure string)
 	// roles finds the columns that play a part in the operator; nil where
 	// there are none beyond the event time.
 	roles func(s *Store) []Column

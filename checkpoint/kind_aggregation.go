@@ -11,6 +11,13 @@ var aggregation = kind{
 		s := o.onlyStore()
 		return s != nil && s.types.key != nil && s.types.value != nil
 	},
+	neverExpires: func(s *Store) (string, string) {
+		if s.types.key == nil || s.keyHasEventTime() || len(s.types.key.Fields) == 0 {
+			return "", ""
+		}
+		return "the aggregation keeps every group for ever: the event-time column, or a window over it, is not among the grouping columns",
+			"group by a window of the event time as well, if groups may end"
+	},
 	// Without grouping columns there is one group, in one task.
 	oneTask: func(o *Operator) bool {
 		s := o.onlyStore()

@@ -27,6 +27,13 @@ var dedupe = kind{
 		}
 		return s.sample(func(e statestore.Entry) bool { return isOneNull(e.Value) && !isOneNull(e.Key) })
 	},
+	neverExpires: func(s *Store) (string, string) {
+		if s.types.key == nil || s.keyHasEventTime() {
+			return "", ""
+		}
+		return "dropDuplicates keeps every key for ever: the event-time column is not among the columns it compares",
+			"dropDuplicatesWithinWatermark (Spark 3.5) keeps keys only as long as the watermark's delay"
+	},
 	adapt: func(s *Store) {
 		s.inferValue(dummyValue)
 		if v := s.types.value; len(v.Fields) != 1 || v.Fields[0].Type.Kind != sqltype.Void {

@@ -32,6 +32,16 @@ var symmetricHashJoin = kind{
 		}
 		return false
 	},
+	neverExpires: func(s *Store) (string, string) {
+		// With the event time in the rows it depends on the join's condition,
+		// which is not recorded.
+		if !strings.HasSuffix(s.name, rowsSuffix) || s.types.key == nil || s.types.value == nil ||
+			s.keyHasEventTime() || len(eventTime("value", s.types.value)) > 0 {
+			return "", ""
+		}
+		return "the join keeps every row of this side for ever: neither its key nor its rows have an event-time column",
+			"declare a watermark on both inputs, and a range of event times in the join condition"
+	},
 	adapt: func(s *Store) {
 		if strings.HasSuffix(s.name, countsSuffix) {
 			s.inferValue(columns("value", sqltype.Long))

@@ -44,8 +44,10 @@ type CommitLog struct {
 	// 3.
 	Version int
 	// NextWatermarkMs is the watermark that the batch leads to, in
-	// milliseconds since 1970; 0 where it is not recorded.
-	NextWatermarkMs int64
+	// milliseconds since 1970, and HasNextWatermark whether it is recorded: it
+	// is since Spark 2.4.
+	NextWatermarkMs  int64
+	HasNextWatermark bool
 	// StateUniqueIDs holds, by operator id, partition and store, the ids that
 	// checkpoint format 2 adds to file names; nil otherwise.
 	StateUniqueIDs map[string][][]string
@@ -131,13 +133,16 @@ func ParseCommitLog(b []byte) (*CommitLog, error) {
 		return c, nil
 	}
 	var m struct {
-		Next int64                 `json:"nextBatchWatermarkMs"`
+		Next *int64                `json:"nextBatchWatermarkMs"`
 		IDs  map[string][][]string `json:"stateUniqueIds"`
 	}
 	if err := json.Unmarshal([]byte(lines[0]), &m); err != nil {
 		return nil, &statestore.FileError{Offset: -1, Kind: statestore.ErrCorrupt, Detail: "the second line is no JSON that Spark writes", Err: err}
 	}
-	c.NextWatermarkMs, c.StateUniqueIDs = m.Next, m.IDs
+	c.StateUniqueIDs = m.IDs
+	if m.Next != nil {
+		c.NextWatermarkMs, c.HasNextWatermark = *m.Next, true
+	}
 	return c, nil
 }
 

@@ -55,11 +55,11 @@ func TestParseCommitLog(t *testing.T) {
 		err  error
 	}{
 		{name: "2.3", text: "v1\n{}", want: &checkpoint.CommitLog{Version: 1}},
-		{name: "2.4", text: "v1\n" + `{"nextBatchWatermarkMs":11000}`, want: &checkpoint.CommitLog{Version: 1, NextWatermarkMs: 11000}},
+		{name: "2.4", text: "v1\n" + `{"nextBatchWatermarkMs":11000}`, want: &checkpoint.CommitLog{Version: 1, NextWatermarkMs: 11000, HasNextWatermark: true}},
 		{name: "no second line", text: "v1", want: &checkpoint.CommitLog{Version: 1}},
 		{name: "checkpoint format 2", text: "v2\n" + `{"nextBatchWatermarkMs":0,"stateUniqueIds":{"0":[["a","b"],["c","d"]]}}`,
-			want: &checkpoint.CommitLog{Version: 2, StateUniqueIDs: map[string][][]string{"0": {{"a", "b"}, {"c", "d"}}}}},
-		{name: "version 3", text: "v3\n" + `{"nextBatchWatermarkMs":5,"sinkMetadataMap":{"s":{"isActive":true}}}`, want: &checkpoint.CommitLog{Version: 3, NextWatermarkMs: 5}},
+			want: &checkpoint.CommitLog{Version: 2, HasNextWatermark: true, StateUniqueIDs: map[string][][]string{"0": {{"a", "b"}, {"c", "d"}}}}},
+		{name: "version 3", text: "v3\n" + `{"nextBatchWatermarkMs":5,"sinkMetadataMap":{"s":{"isActive":true}}}`, want: &checkpoint.CommitLog{Version: 3, NextWatermarkMs: 5, HasNextWatermark: true}},
 		{name: "a later version", text: "v4\n{}", err: statestore.ErrUnsupported},
 		{name: "empty", text: "", err: statestore.ErrCorrupt},
 		{name: "broken JSON", text: "v1\n[", err: statestore.ErrCorrupt},

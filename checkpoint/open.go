@@ -40,6 +40,8 @@ type Checkpoint struct {
 	// Found out when they are first asked for.
 	last     func() (lastBatch, error)
 	provider func() Provider
+	// Whether the query declares a watermark.
+	watermarked func() bool
 }
 
 // OpenOption changes how a checkpoint is opened.
@@ -224,6 +226,7 @@ func open(fsys fs.FS, dir, full, shown string, opts []OpenOption) (*Checkpoint, 
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
 	c.last = sync.OnceValues(c.findLast)
+	c.watermarked = sync.OnceValue(c.findWatermark)
 	c.provider = sync.OnceValue(c.findProvider)
 	return c, nil
 }

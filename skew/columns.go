@@ -7,6 +7,33 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
 
+// fieldAt returns a finder of a column, by its positions through structs, and
+// the column's type. The finder returns the row that the column is in and its
+// position there; false where it, or a struct around it, is null.
+func fieldAt(t *sqltype.Type, index []int) (func(row []byte) (unsaferow.Row, int, bool, error), *sqltype.Type) {
+	n, i := len(t.Fields), index[0]
+	ft := t.Fields[i].Type.Resolved()
+	view := func(row []byte) (unsaferow.Row, int, bool, error) {
+		r, err := unsaferow.View(row, n)
+		return r, i, err == nil && !r.IsNull(i), err
+	}
+	if len(index) == 1 {
+		return view, ft
+	}
+	inner, leaf := fieldAt(ft, index[1:])
+	return func(row []byte) (unsaferow.Row, int, bool, error) {
+		r, _, ok, err := view(row)
+		if !ok {
+			return r, i, false, err
+		}
+		b, err := r.Bytes(i)
+		if err != nil {
+			return r, i, false, err
+		}
+		return inner(b)
+	}, leaf
+}
+
 // columnReader takes the value of one column out of key rows, as a row of that
 // column alone: so that it can be counted by its bytes, and shown.
 type columnReader struct {

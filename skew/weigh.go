@@ -72,7 +72,30 @@ func weigh(s *checkpoint.Store, measure string) (weigher, error) {
 // numberAt returns a reader of a numeric column, by its path through structs.
 // A null counts 0.
 func numberAt(t *sqltype.Type, path []string) (func(row []byte) (float64, error), error) {
-	n := len(t.Fields)
+	index, err := indexOf(t, path)
+	if err != nil {
+		return nil, err
+	}
+	find, leaf := fieldAt(t, index)
+	number, err := numberOf(leaf)
+	if err != nil {
+		return nil, fmt.Errorf("column %s: %w", path[len(path)-1], err)
+	}
+	return func(row []byte) (float64, error) {
+		r, i, ok, err := find(row)
+		if !ok {
+			return 0, err
+		}
+		return number(r, i)
+	}, nil
+}
+
+// indexOf turns the names of a path through structs into positions; of columns
+// of one name the first is meant.
+func indexOf(t *sqltype.Type, path []string) ([]int, error) {
+	if t.Kind != sqltype.Struct {
+		return nil, fmt.Errorf("there is nothing called %s in a %s", path[0], t.DDL())
+	}
 	i := slices.IndexFunc(t.Fields, func(f sqltype.Field) bool { return f.Name == path[0] })
 	if i < 0 {
 		var names []string
@@ -81,38 +104,11 @@ func numberAt(t *sqltype.Type, path []string) (func(row []byte) (float64, error)
 		}
 		return nil, fmt.Errorf("there is no column %s among %s", path[0], strings.Join(names, ", "))
 	}
-	ft := t.Fields[i].Type.Resolved()
-	if len(path) > 1 {
-		if ft.Kind != sqltype.Struct {
-			return nil, fmt.Errorf("column %s is no struct", path[0])
-		}
-		inner, err := numberAt(ft, path[1:])
-		if err != nil {
-			return nil, err
-		}
-		return func(row []byte) (float64, error) {
-			r, err := unsaferow.View(row, n)
-			if err != nil || r.IsNull(i) {
-				return 0, err
-			}
-			b, err := r.Bytes(i)
-			if err != nil {
-				return 0, err
-			}
-			return inner(b)
-		}, nil
+	if len(path) == 1 {
+		return []int{i}, nil
 	}
-	number, err := numberOf(ft)
-	if err != nil {
-		return nil, fmt.Errorf("column %s: %w", path[0], err)
-	}
-	return func(row []byte) (float64, error) {
-		r, err := unsaferow.View(row, n)
-		if err != nil || r.IsNull(i) {
-			return 0, err
-		}
-		return number(r, i)
-	}, nil
+	rest, err := indexOf(t.Fields[i].Type.Resolved(), path[1:])
+	return append([]int{i}, rest...), err
 }
 
 func numberOf(t *sqltype.Type) (func(unsaferow.Row, int) (float64, error), error) {

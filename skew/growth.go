@@ -1,0 +1,124 @@
+package skew
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
+)
+
+// TimeReport looks at one column of the state that plays a part in time: an
+// event time, an expiry or a timeout.
+type TimeReport struct {
+	Role checkpoint.Role `json:"role"`
+	// Column names it, as value.timeoutTimestamp.
+	Column string `json:"column"`
+	// Oldest and Newest are the least and greatest value, in milliseconds since
+	// 1970; nil where no row has one.
+	Oldest *int64 `json:"oldestMs"`
+	Newest *int64 `json:"newestMs"`
+	// Due is the number of rows whose time is not after the watermark: they
+	// are there, and the next batch can remove them.
+	Due int64 `json:"due"`
+	// Unset is the number of rows without a time: null, or a timeout of -1.
+	Unset int64 `json:"unset"`
+}
+
+// Times walks the rows of a store once, as of a batch, and holds the columns
+// that play a part in time against the watermark, in milliseconds since 1970.
+// A watermark of 0 is none, and then nothing is due. Timeouts are held against
+// it too; where they are of processing time, give the wall clock instead.
+func Times(ctx context.Context, s *checkpoint.Store, watermarkMs int64, opts ...checkpoint.Option) ([]TimeReport, error) {
+	columns := s.Columns()
+	if len(columns) == 0 {
+		return nil, nil
+	}
+	key, _ := s.Key()
+	value, _ := s.Value()
+	out := make([]TimeReport, len(columns))
+	readers := make([]timeReader, len(columns))
+	for i, c := range columns {
+		t := value
+		if c.Side == "key" {
+			t = key
+		}
+		out[i].Role, out[i].Column = c.Role, c.Side
+		for at, index := t, c.Index; len(index) > 0; index = index[1:] {
+			f := at.Fields[index[0]]
+			out[i].Column += "." + f.Name
+			at = f.Type.Resolved()
+		}
+		var err error
+		if readers[i], err = timeAt(t, c.Index); err != nil {
+			return nil, fmt.Errorf("column %s: %w", out[i].Column, err)
+		}
+	}
+	n, _ := s.Operator().Partitions()
+	for p := range n {
+		for e, err := range s.Entries(ctx, p, opts...) {
+			if err != nil {
+				return nil, err
+			}
+			for i, c := range columns {
+				row := e.Value
+				if c.Side == "key" {
+					row = e.Key
+				}
+				v, ok, err := readers[i](row)
+				if err != nil {
+					return nil, err
+				}
+				if c.Unit == checkpoint.Microseconds {
+					v = floorDiv(v, 1000)
+				}
+				out[i].take(v, ok && !(c.Role == checkpoint.Timeout && v < 0), watermarkMs)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (t *TimeReport) take(ms int64, set bool, watermarkMs int64) {
+	if !set {
+		t.Unset++
+		return
+	}
+	if t.Oldest == nil || ms < *t.Oldest {
+		t.Oldest = &ms
+	}
+	if t.Newest == nil || ms > *t.Newest {
+		t.Newest = &ms
+	}
+	if watermarkMs > 0 && ms <= watermarkMs {
+		t.Due++
+	}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// timeReader reads a time column of a row; false where it is null.
+type timeReader func(row []byte) (int64, bool, error)
+
+// timeAt returns the reader of a column by its positions through structs.
+func timeAt(t *sqltype.Type, index []int) (timeReader, error) {
+	find, leaf := fieldAt(t, index)
+	switch leaf.Kind {
+	case sqltype.Timestamp, sqltype.TimestampNTZ, sqltype.Long:
+	default:
+		return nil, fmt.Errorf("a %s is no time", leaf.DDL())
+	}
+	return func(row []byte) (int64, bool, error) {
+		r, i, ok, err := find(row)
+		if !ok {
+			return 0, false, err
+		}
+		return r.Int64(i), true, nil
+	}, nil
+}

@@ -1,0 +1,157 @@
+package skew
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore"
+)
+
+// TrendPoint is a store at one batch.
+type TrendPoint struct {
+	Batch int64 `json:"batch"`
+	// Rows and Bytes (of keys and values) are those of the state after it.
+	Rows  int64 `json:"rows"`
+	Bytes int64 `json:"bytes"`
+	// Inserted, Updated and Deleted count the keys that the batch touched, each
+	// once; all 0 for the first point of a run of batches, since its deltas may
+	// be gone.
+	Inserted int64 `json:"inserted"`
+	Updated  int64 `json:"updated"`
+	Deleted  int64 `json:"deleted"`
+	// MaxOverMedian and Hoover are of the rows by partition, Fullest is the
+	// partition that has most.
+	MaxOverMedian Float `json:"maxOverMedian"`
+	Hoover        Float `json:"hoover"`
+	Fullest       int   `json:"fullest"`
+}
+
+// Trend measures a store at every batch that can be read, in ascending order.
+// Every file is read once: the oldest batch is loaded, and the changes of each
+// later one are applied to it. Memory holds the keys of as many partitions as
+// there are workers.
+func Trend(ctx context.Context, s *checkpoint.Store, workers int) ([]TrendPoint, error) {
+	batches, err := s.Readable(ctx)
+	if err != nil || len(batches) == 0 {
+		return nil, err
+	}
+	n, _ := s.Operator().Partitions()
+	series := make([][]trendStep, n)
+	workers = max(workers, 1)
+	for start := 0; start < n; start += workers {
+		end := min(start+workers, n)
+		errs := make([]error, end-start)
+		var running sync.WaitGroup
+		for p := start; p < end; p++ {
+			running.Go(func() { series[p], errs[p-start] = follow(ctx, s, p, batches) })
+		}
+		running.Wait()
+		for _, err := range errs {
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := make([]TrendPoint, len(batches))
+	rows := make([]int64, n)
+	for i, b := range batches {
+		point := TrendPoint{Batch: b}
+		for p := range n {
+			step := series[p][i]
+			rows[p] = step.rows
+			point.Rows += step.rows
+			point.Bytes += step.bytes
+			point.Inserted += step.inserted
+			point.Updated += step.updated
+			point.Deleted += step.deleted
+		}
+		m := Measure(rows)
+		point.MaxOverMedian, point.Hoover, point.Fullest = m.MaxOverMedian, Float(Hoover(rows)), m.Fullest
+		out[i] = point
+	}
+	return out, nil
+}
+
+// trendStep is one partition at one batch.
+type trendStep struct{ rows, bytes, inserted, updated, deleted int64 }
+
+// follow goes through the batches of one partition.
+func follow(ctx context.Context, s *checkpoint.Store, partition int, batches []int64) ([]trendStep, error) {
+	out := make([]trendStep, len(batches))
+	state := make(map[string]int64) // size of each row by key
+	var bytes int64
+	for i, b := range batches {
+		step := &out[i]
+		var err error
+		if i == 0 || batches[i-1] != b-1 {
+			clear(state)
+			bytes, err = loadSizes(ctx, s, partition, b, state)
+		} else {
+			bytes, err = step.apply(ctx, s, partition, b, state, bytes)
+		}
+		if err != nil {
+			return nil, err
+		}
+		step.rows, step.bytes = int64(len(state)), bytes
+	}
+	return out, nil
+}
+
+func loadSizes(ctx context.Context, s *checkpoint.Store, partition int, batch int64, state map[string]int64) (bytes int64, err error) {
+	for e, err := range s.Entries(ctx, partition, checkpoint.AtBatch(batch)) {
+		if err != nil {
+			return 0, err
+		}
+		size := int64(len(e.Key) + len(e.Value))
+		state[string(e.Key)] = size
+		bytes += size
+	}
+	return bytes, nil
+}
+
+// apply takes the changes of a batch in. A key that it writes several times
+// counts once, for what became of it.
+func (t *trendStep) apply(ctx context.Context, s *checkpoint.Store, partition int, batch int64, state map[string]int64, bytes int64) (int64, error) {
+	before := make(map[string]bool) // whether each key touched was there
+	for c, err := range s.ChangeEntries(ctx, partition, batch) {
+		if err != nil {
+			return 0, err
+		}
+		old, there := state[string(c.Key)]
+		if _, touched := before[string(c.Key)]; !touched {
+			before[string(c.Key)] = there
+		}
+		bytes -= old
+		if c.Type == statestore.Delete {
+			delete(state, string(c.Key))
+			continue
+		}
+		size := int64(len(c.Key) + len(c.Value))
+		state[string(c.Key)] = size
+		bytes += size
+	}
+	for key, was := range before {
+		_, is := state[key]
+		switch {
+		case was && is:
+			t.updated++
+		case is:
+			t.inserted++
+		case was:
+			t.deleted++
+		}
+	}
+	return bytes, nil
+}
+
+// Growing says whether the rows never fell over the points and rose at the end,
+// as a state does that nothing is removed from.
+func Growing(points []TrendPoint) bool {
+	if len(points) < 3 {
+		return false
+	}
+	rose := slices.IsSortedFunc(points, func(a, b TrendPoint) int { return int(a.Rows - b.Rows) })
+	return rose && points[len(points)-1].Rows > points[0].Rows
+}
