@@ -21,6 +21,22 @@ type Grouped struct {
 // the key's schema only where the last key column has to be cut off; where
 // that one is not known, the error is ErrNoSchema.
 func (s *Store) Grouped(ctx context.Context, partition int, opts ...Option) iter.Seq2[Grouped, error] {
+	return s.grouped(s.Entries(ctx, partition, opts...))
+}
+
+// GroupedChanges yields what one batch changed in one partition under the
+// grouping keys; the stored value of a delete is empty.
+func (s *Store) GroupedChanges(ctx context.Context, partition int, batch int64) iter.Seq2[Grouped, error] {
+	return s.grouped(func(yield func(statestore.Entry, error) bool) {
+		for c, err := range s.ChangeEntries(ctx, partition, batch) {
+			if !yield(statestore.Entry{Key: c.Key, Value: c.Value}, err) {
+				return
+			}
+		}
+	})
+}
+
+func (s *Store) grouped(entries iter.Seq2[statestore.Entry, error]) iter.Seq2[Grouped, error] {
 	return func(yield func(Grouped, error) bool) {
 		var cut *keyCutter
 		switch s.keyShape() {
@@ -34,7 +50,7 @@ func (s *Store) Grouped(ctx context.Context, partition int, opts ...Option) iter
 			}
 			cut = newKeyCutter(s.types.key)
 		}
-		for e, err := range s.Entries(ctx, partition, opts...) {
+		for e, err := range entries {
 			g := Grouped{Key: e.Key, Stored: e}
 			if err == nil && cut != nil {
 				g.Key, _, err = cut.last(e.Key)

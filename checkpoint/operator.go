@@ -38,6 +38,9 @@ func (o *Operator) ID() int { return o.id }
 // tells.
 func (o *Operator) Name() (string, Source) { return o.name, o.from }
 
+// Checkpoint returns the checkpoint that the operator belongs to.
+func (o *Operator) Checkpoint() *Checkpoint { return o.cp }
+
 // Label returns the name and the id for people: dedupe_1.
 func (o *Operator) Label() string {
 	if o.name == "" {

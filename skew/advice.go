@@ -15,13 +15,12 @@ func advise(a *analysis, r *Report) []string {
 	switch r.Verdict {
 	case HotKey, NullKey:
 		top := r.TopKeys[0]
-		say("repartitioning will not help: one key alone holds %s of the %s, and every partition count puts it in one partition",
-			percent(top.OfAll), r.Measure)
+		say("repartitioning will not help: the key %s alone holds %s of the %s, and every partition count puts it in one partition",
+			describe(top.Row, top.Type), percent(top.OfAll), r.Measure)
 		if r.Verdict == NullKey {
 			say("it is the key of which every column is null: filter such rows out before the operator, or give them a key of their own kind; a join never matches them")
 		} else if s, ok := r.bestSalting(); ok {
-			say("salting the %s over %d would bring max/median from %s to %s", plural(s.Keys, "largest key", "largest keys"), s.Salts,
-				short(r.Summary.MaxOverMedian), short(s.MaxOverMedian))
+			say("salt %s over %d: max/median %s → %s", saltedKeys(r, s), s.Salts, short(r.Summary.MaxOverMedian), short(s.MaxOverMedian))
 		}
 	case WrongPartitioning:
 		p := r.Placement
@@ -51,6 +50,29 @@ func advise(a *analysis, r *Report) []string {
 	return out
 }
 
+// saltedKeys names what is salted: the column value that all of the largest
+// keys share, if it is frequent, or the key itself.
+func saltedKeys(r *Report, s Salting) string {
+	for i, c := range r.Columns {
+		if len(r.Columns) < 2 || len(c.Top) == 0 || c.Distinct < 5 {
+			continue
+		}
+		shared := true
+		reader := newColumnReader(r.TopKeys[0].Type, i)
+		for _, k := range r.TopKeys[:s.Keys] {
+			v, _, err := reader.value(k.Row)
+			shared = shared && err == nil && string(v) == string(c.Top[0].Row)
+		}
+		if shared {
+			return describe(c.Top[0].Row, c.Top[0].Type)
+		}
+	}
+	if s.Keys == 1 {
+		return describe(r.TopKeys[0].Row, r.TopKeys[0].Type)
+	}
+	return fmt.Sprintf("the %d largest keys", s.Keys)
+}
+
 // better returns the what-if that is clearly more even than the present.
 func better(r *Report) (WhatIf, bool) {
 	best := WhatIf{}
@@ -76,7 +98,7 @@ func hotColumn(r *Report) string {
 		if len(c.Top) == 0 || c.Distinct < 5 || !(float64(c.Top[0].OfAll) >= hotColumnShare) {
 			continue
 		}
-		return fmt.Sprintf("one value of %s has %s of the %s; it fills no partition as long as the other key columns are hashed with it", c.Name, percent(c.Top[0].OfAll), r.Measure)
+		return fmt.Sprintf("%s has %s of the %s; it fills no partition as long as the other key columns are hashed with it", describe(c.Top[0].Row, c.Top[0].Type), percent(c.Top[0].OfAll), r.Measure)
 	}
 	return ""
 }
@@ -88,13 +110,6 @@ func short(f Float) string {
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.2g", float64(f))
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // powerAtMost returns the largest power of two that is not above n; at least

@@ -73,6 +73,8 @@ type analysis struct {
 	subset []subset          // other columns that rows may be partitioned by
 	counts []int             // of partitions, for the what-if
 	notes  []string
+	// batches are those whose changes are counted, if those are measured.
+	batches []int64
 
 	parts []partial
 	keys  *HeavyHitters
@@ -117,6 +119,14 @@ func newAnalysis(ctx context.Context, s *checkpoint.Store, o Options, opts []che
 	if a.weigh, err = weigh(s, o.Measure); err != nil {
 		return nil, err
 	}
+	if o.Measure == ByChanges {
+		if a.key == nil {
+			return nil, fmt.Errorf("%w: changes: no schema is known", ErrMeasure)
+		}
+		if err := a.findChanges(ctx); err != nil {
+			return nil, err
+		}
+	}
 	a.n, _ = s.Operator().Partitions()
 	whole, _ := s.Key()
 	a.alike = o.Measure == ByRows && a.key != nil && whole != nil && len(a.key.Fields) == len(whole.Fields)
@@ -146,6 +156,23 @@ func newAnalysis(ctx context.Context, s *checkpoint.Store, o Options, opts []che
 	slices.Sort(a.counts)
 	a.counts = slices.Compact(a.counts)
 	return a, nil
+}
+
+// findChanges finds the batches whose deltas are there in every partition.
+func (a *analysis) findChanges(ctx context.Context) error {
+	readable, err := a.store.Readable(ctx)
+	if err != nil {
+		return err
+	}
+	// A batch that follows a readable one is read from its delta; the first of
+	// a run may be there as a snapshot only.
+	for i, b := range readable {
+		if b <= a.at.Batch && (b == 0 || i > 0 && readable[i-1] == b-1) {
+			a.batches = append(a.batches, b)
+		}
+	}
+	a.notes = append(a.notes, fmt.Sprintf("changes of batches %s", checkpoint.Ranges(a.batches)))
+	return nil
 }
 
 // subsets returns the proper subsets of the key columns, and the fields of
@@ -255,13 +282,29 @@ func (a *analysis) partition(ctx context.Context, p int) error {
 // rows yields the rows of a partition under their grouping keys; without a
 // schema as they are stored.
 func (a *analysis) rows(ctx context.Context, p int) func(func(checkpoint.Grouped, error) bool) {
-	if a.key != nil {
+	switch {
+	case a.o.Measure == ByChanges:
+		return a.changes(ctx, p)
+	case a.key != nil:
 		return a.store.Grouped(ctx, p, a.opts...)
 	}
 	return func(yield func(checkpoint.Grouped, error) bool) {
 		for e, err := range a.store.Entries(ctx, p, a.opts...) {
 			if !yield(checkpoint.Grouped{Key: e.Key, Stored: e}, err) || err != nil {
 				return
+			}
+		}
+	}
+}
+
+// changes yields what the batches changed in a partition.
+func (a *analysis) changes(ctx context.Context, p int) func(func(checkpoint.Grouped, error) bool) {
+	return func(yield func(checkpoint.Grouped, error) bool) {
+		for _, b := range a.batches {
+			for g, err := range a.store.GroupedChanges(ctx, p, b) {
+				if !yield(g, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
@@ -325,6 +368,8 @@ func (a *analysis) keysOf(ctx context.Context) ([]float64, error) {
 		switch {
 		case a.alike:
 			n = int64(a.parts[p].rows)
+		case a.o.Measure == ByChanges && exact:
+			// The keys that were changed, not those that are there.
 		case !exact, a.o.Measure != ByRows && a.o.Measure != ByBytes:
 			// Not counted here, or keys without weight were left out.
 			counts, err := a.store.Counts(ctx, a.opts...)
@@ -352,7 +397,7 @@ func (a *analysis) report(ctx context.Context) (*Report, error) {
 		r.Bytes = append(r.Bytes, p.bytes)
 	}
 	if r.Floor < 0 {
-		r.Floor = map[string]float64{ByRows: FloorRows, ByBytes: FloorBytes}[r.Measure]
+		r.Floor = map[string]float64{ByRows: FloorRows, ByChanges: FloorRows, ByBytes: FloorBytes}[r.Measure]
 	}
 	var err error
 	if r.Keys, err = a.keysOf(ctx); err != nil {

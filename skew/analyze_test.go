@@ -101,8 +101,8 @@ func TestHotKeyOfAJoin(t *testing.T) {
 	last := r.Salting[len(r.Salting)-1]
 	assert.Equal(t, 1, last.Keys)
 	assert.Less(t, float64(last.MaxOverMedian), float64(r.Summary.MaxOverMedian)/2)
-	assert.Contains(t, strings.Join(r.Advice, "\n"), "repartitioning will not help: one key alone holds 43 %")
-	assert.Contains(t, strings.Join(r.Advice, "\n"), "salting the largest key over")
+	assert.Contains(t, strings.Join(r.Advice, "\n"), "repartitioning will not help: the key field0 = \"hot\" alone holds 43 %")
+	assert.Contains(t, strings.Join(r.Advice, "\n"), "salt field0 = \"hot\" over")
 	for _, w := range r.WhatIf {
 		assert.GreaterOrEqual(t, float64(w.Max/w.Mean)+1e-9, float64(w.Floor), "nothing gets below the largest key")
 	}
@@ -160,7 +160,7 @@ func TestHotValueOfOneColumn(t *testing.T) {
 	assert.Contains(t, string(r.Columns[1].Top[0].Row), "hot")
 	assert.InDelta(t, 0.3, float64(r.Columns[1].Top[0].OfAll), 1e-9)
 	assert.EqualValues(t, 3000, r.Columns[0].Distinct)
-	assert.Contains(t, strings.Join(r.Advice, "\n"), "one value of adviser has 30 % of the rows")
+	assert.Contains(t, strings.Join(r.Advice, "\n"), "adviser = \"hot\" has 30 % of the rows")
 }
 
 // Rows that were partitioned by one column alone are found out.
@@ -241,6 +241,34 @@ func TestWeighing(t *testing.T) {
 		_, err := skew.Analyze(context.Background(), s, skew.Options{Measure: measure})
 		assert.ErrorIs(t, err, skew.ErrMeasure, measure)
 	}
+}
+
+// A key that every batch touches is hot by changes, though it is one row.
+func TestChanges(t *testing.T) {
+	m := fstest.MapFS{}
+	w := statetest.NewWriter(statetest.Query{Partitions: 8, Operators: []statetest.Operator{{Stores: []statetest.Store{{Key: ddl(t, "k STRING"), Value: ddl(t, "n BIGINT")}}}}}, statetest.Map(m, "ck"))
+	for b := range 4 {
+		for i := range 500 {
+			w.Put(0, "default", []any{fmt.Sprint(b, "/", i)}, []any{i})
+		}
+		for i := range 300 {
+			w.Put(0, "default", []any{"busy"}, []any{i})
+		}
+		require.NoError(t, w.Commit())
+	}
+	cp, err := checkpoint.OpenFS(m, "ck")
+	require.NoError(t, err)
+	s, err := cp.Store(0, "default")
+	require.NoError(t, err)
+	r := analyze(t, s, skew.Options{Measure: skew.ByChanges})
+	assert.EqualValues(t, 4*800, r.Summary.Total)
+	assert.Equal(t, skew.HotKey, r.Verdict)
+	assert.EqualValues(t, 1200, r.TopKeys[0].Value)
+	assert.Contains(t, r.Advice[0], `k = "busy"`)
+	assert.Equal(t, skew.Even, analyze(t, s, skew.Options{}).Verdict)
+	r, err = skew.Analyze(t.Context(), s, skew.Options{Measure: skew.ByChanges}, checkpoint.AtBatch(1))
+	require.NoError(t, err)
+	assert.EqualValues(t, 2*800, r.Summary.Total)
 }
 
 func TestSinglePartition(t *testing.T) {

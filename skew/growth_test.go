@@ -81,7 +81,7 @@ func TestTrendOverAGap(t *testing.T) {
 	for _, p := range points {
 		got = append(got, fmt.Sprintf("%d: %d rows +%d ~%d -%d", p.Batch, p.Rows, p.Inserted, p.Updated, p.Deleted))
 	}
-	assert.Equal(t, []string{"0: 10 rows +0 ~0 -0", "1: 19 rows +9 ~1 -0", "3: 37 rows +0 ~0 -0", "4: 46 rows +9 ~1 -0", "5: 55 rows +9 ~1 -0"}, got)
+	assert.Equal(t, []string{"0: 10 rows +10 ~0 -0", "1: 19 rows +9 ~1 -0", "3: 37 rows +0 ~0 -0", "4: 46 rows +9 ~1 -0", "5: 55 rows +9 ~1 -0"}, got)
 }
 
 // The windows of the ad-billing query end at known times; those not after the

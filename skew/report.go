@@ -110,11 +110,8 @@ type WhatIf struct {
 	Floor Float `json:"floor"`
 }
 
-// Salting is the state with its largest keys, or those of one column value,
-// spread over several salts.
+// Salting is the state with its largest keys spread over several salts.
 type Salting struct {
-	// Column is the column that is salted, "" for the whole key.
-	Column string
 	// Keys are how many of the largest keys are salted.
 	Keys int
 	// Salts is over how many.

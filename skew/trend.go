@@ -16,8 +16,8 @@ type TrendPoint struct {
 	Rows  int64 `json:"rows"`
 	Bytes int64 `json:"bytes"`
 	// Inserted, Updated and Deleted count the keys that the batch touched, each
-	// once; all 0 for the first point of a run of batches, since its deltas may
-	// be gone.
+	// once; all 0 for the first point of a run of batches that does not begin
+	// at 0, since what was before is not known.
 	Inserted int64 `json:"inserted"`
 	Updated  int64 `json:"updated"`
 	Deleted  int64 `json:"deleted"`
@@ -85,7 +85,7 @@ func follow(ctx context.Context, s *checkpoint.Store, partition int, batches []i
 	for i, b := range batches {
 		step := &out[i]
 		var err error
-		if i == 0 || batches[i-1] != b-1 {
+		if (i == 0 || batches[i-1] != b-1) && b > 0 {
 			clear(state)
 			bytes, err = loadSizes(ctx, s, partition, b, state)
 		} else {

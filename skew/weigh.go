@@ -14,8 +14,13 @@ import (
 
 // What can be measured of a row of state.
 const (
-	ByRows  = "rows"
+	// ByRows counts rows of state.
+	ByRows = "rows"
+	// ByBytes counts the bytes of their keys and values.
 	ByBytes = "bytes"
+	// ByChanges counts the rows that batches changed: all batches up to the one
+	// asked for that can still be read.
+	ByChanges = "changes"
 )
 
 // weigher returns what a row counts.
@@ -25,7 +30,7 @@ type weigher func(g checkpoint.Grouped) (float64, error)
 // such as value.count or key.window.start, named by its path.
 func weigh(s *checkpoint.Store, measure string) (weigher, error) {
 	switch measure {
-	case ByRows:
+	case ByRows, ByChanges:
 		return func(checkpoint.Grouped) (float64, error) { return 1, nil }, nil
 	case ByBytes:
 		return func(g checkpoint.Grouped) (float64, error) {
