@@ -112,15 +112,19 @@ func (h *historian) entry(id int64) *HistoryEntry {
 		h.compareSources(e)
 	}
 	if e.Commit != nil {
-		nextWatermark(e)
+		h.nextWatermark(e)
 	}
 	return e
 }
 
-func nextWatermark(e *HistoryEntry) {
+func (h *historian) nextWatermark(e *HistoryEntry) {
 	next := e.Commit.NextWatermarkMs
+	// Before 2.4 a commit records none, or a 0 that is none. The confs that are
+	// pinned tell the Spark that planned the batch: since 2.4 this one is among
+	// them.
+	_, since24 := h.conf[ConfMultipleWatermarks]
 	switch {
-	case !e.Commit.HasNextWatermark:
+	case !e.Commit.HasNextWatermark, next == 0 && e.Commit.Version == 1 && !since24:
 	case e.Offsets != nil && e.Offsets.WatermarkMs > next:
 		e.NextWatermarkMs, e.NextWatermarkFrom = e.Offsets.WatermarkMs, Inferred
 	default:

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -124,6 +125,28 @@ func word(t *sqltype.Type) func(w uint64, seed uint32) uint32 {
 	return nil
 }
 
+// hashNanos hashes a timestamp of 7 to 9 digits: its microseconds, and the
+// nanoseconds since as an int. Spark takes the latter from the lower two of
+// their eight bytes.
+func hashNanos(b []byte, seed uint32) (uint32, error) {
+	if len(b) != 16 {
+		return 0, &unsaferow.RowError{Row: -1, Reason: fmt.Sprintf("a nanosecond timestamp has %d bytes, not 16", len(b))}
+	}
+	micros, nanos := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint16(b[8:])
+	return HashInt(int32(int16(nanos)), HashLong(int64(micros), seed)), nil
+}
+
+// hashCalendar hashes a calendar interval: its microseconds, days and months,
+// one with the other as its seed.
+func hashCalendar(b []byte, seed uint32) (uint32, error) {
+	if len(b) != 16 {
+		return 0, &unsaferow.RowError{Row: -1, Reason: fmt.Sprintf("a calendar interval has %d bytes, not 16", len(b))}
+	}
+	months, days := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	h := HashLong(int64(binary.LittleEndian.Uint64(b[8:])), seed)
+	return HashInt(int32(months), HashInt(int32(days), h)), nil
+}
+
 // content hashes what a value holds in the region.
 func content(t *sqltype.Type) (func(b []byte, seed uint32) (uint32, error), error) {
 	switch t.Kind {
@@ -134,6 +157,10 @@ func content(t *sqltype.Type) (func(b []byte, seed uint32) (uint32, error), erro
 		fallthrough
 	case sqltype.Binary, sqltype.Decimal:
 		return func(b []byte, seed uint32) (uint32, error) { return HashBytes(b, seed), nil }, nil
+	case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+		return hashNanos, nil
+	case sqltype.CalendarInterval:
+		return hashCalendar, nil
 	case sqltype.Struct:
 		fields := make([]field, len(t.Fields))
 		for i, f := range t.Fields {

@@ -23,7 +23,18 @@ var (
 	)
 	timestampType = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
 	wallClockType = &arrow.TimestampType{Unit: arrow.Microsecond}
+
+	timestampNanosType = nanosOf(timestampType)
+	wallClockNanosType = nanosOf(wallClockType)
 )
+
+// nanosOf returns the type that adds nanoseconds to a timestamp.
+func nanosOf(t arrow.DataType) arrow.DataType {
+	return arrow.StructOf(
+		arrow.Field{Name: "timestamp", Type: t},
+		arrow.Field{Name: "nanoseconds", Type: arrow.PrimitiveTypes.Int16},
+	)
+}
 
 // Arrow returns the Arrow type that holds values of the type; the package
 // documentation has the table.
@@ -54,6 +65,10 @@ func (t *Type) Arrow() arrow.DataType {
 		return timestampType
 	case TimestampNTZ:
 		return wallClockType
+	case TimestampNanos:
+		return timestampNanosType
+	case TimestampNTZNanos:
+		return wallClockNanosType
 	case Time:
 		return arrow.FixedWidthTypes.Time64ns
 	case Decimal:

@@ -336,7 +336,7 @@ func (p *ddlParser) typ(depth int) (*Type, error) {
 		if len(n) > 0 {
 			t.Precision = n[0]
 		}
-		if t.Precision < 0 || t.Precision > 6 {
+		if t.Precision < 0 || t.Precision > 9 { // 7 to 9 since Spark 4.3
 			return nil, &SyntaxError{start.pos, fmt.Sprintf("there is no time(%d)", t.Precision)}
 		}
 		p.words("without", "time", "zone")
@@ -405,20 +405,33 @@ func (p *ddlParser) collated(t *Type) (*Type, error) {
 	}
 }
 
+// timestamp reads what may follow the name: digits of the second, of which 6
+// are the same as none at all, and for timestamp itself words about the zone.
 func (p *ddlParser) timestamp(start tok, name string) (*Type, error) {
-	if p.peek().text == "(" {
-		if _, err := p.numbers(1, 1); err != nil {
-			return nil, err
-		}
-		return &Type{Kind: Unknown, Text: p.since(start)}, nil
+	n, err := p.numbers(0, 1)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case name == "timestamp_ntz", name == "timestamp" && p.words("without", "time", "zone"):
-		return &Type{Kind: TimestampNTZ}, nil
-	case name == "timestamp":
+	digits := 6
+	if len(n) > 0 {
+		digits = n[0]
+	}
+	if digits < 6 || digits > 9 {
+		return nil, &SyntaxError{start.pos, fmt.Sprintf("there is no %s(%d)", name, digits)}
+	}
+	wallClock := name == "timestamp_ntz" || name == "timestamp" && p.words("without", "time", "zone")
+	if name == "timestamp" && !wallClock {
 		p.words("with", "local", "time", "zone")
 	}
-	return &Type{Kind: Timestamp}, nil
+	switch {
+	case digits == 6 && wallClock:
+		return &Type{Kind: TimestampNTZ}, nil
+	case digits == 6:
+		return &Type{Kind: Timestamp}, nil
+	case wallClock:
+		return &Type{Kind: TimestampNTZNanos, Precision: digits}, nil
+	}
+	return &Type{Kind: TimestampNanos, Precision: digits}, nil
 }
 
 // since returns the text from a token up to the last one taken, in lower case

@@ -19,6 +19,8 @@
 //	date                                date32
 //	timestamp                           timestamp[us, tz=UTC]
 //	timestamp_ntz                       timestamp[us]
+//	timestamp_ltz(7), (8), (9)          struct<timestamp: timestamp[us, tz=UTC], nanoseconds: int16>
+//	timestamp_ntz(7), (8), (9)          struct<timestamp: timestamp[us], nanoseconds: int16>
 //	time(p)                             time64[ns]
 //	decimal(p,s)                        decimal128(p, s), also for negative scales
 //	interval year, month,               month_interval
@@ -36,22 +38,27 @@
 //	unknown                             null
 //
 // The calendar interval does not become Arrow's month-day-nano interval, since
-// its microseconds can exceed what 64 bits of nanoseconds hold.
+// its microseconds can exceed what 64 bits of nanoseconds hold. For the same
+// reason the nanosecond timestamps of Spark 4.3 do not become timestamp[ns],
+// which ends with the years 1677 and 2262: the nanoseconds, 0 to 999, are those
+// that have passed since the microsecond of the timestamp beside them, also
+// before 1970. (Spark has such a struct too, with its own names and a plain
+// int64 of microseconds; here the first part is a timestamp to all who read
+// Arrow.)
 //
-// An unknown type is one whose name this package has never heard of, or whose
-// row bytes are not established (timestamp_ntz(9) and timestamp_ltz(9), Spark
-// 4.3's nanosecond timestamps; decimals outside 1 ≤ p ≤ 38, -38 ≤ s ≤ p). It
-// costs its own column, which becomes a column of nulls, and nothing else of
-// the row. A map whose keys are of unknown type is unknown as a whole, because
-// Arrow has no map without keys.
+// An unknown type is one whose name this package has never heard of, or that
+// cannot be (decimals outside 1 ≤ p ≤ 38, -38 ≤ s ≤ p). It costs its own column,
+// which becomes a column of nulls, and nothing else of the row. A map whose keys
+// are of unknown type is unknown as a whole, because Arrow has no map without
+// keys.
 //
 // # Nullability
 //
 // Every Arrow field is nullable, whatever the schema says, but for map keys and
-// the parts of variants, geometries and calendar intervals. State rows do break
-// the promise of NOT NULL: flatMapGroupsWithState of format 1 stores a group
-// without state as nulls in all state columns. What the schema says is kept in
-// the field's metadata.
+// the parts of variants, geometries, calendar intervals and nanosecond
+// timestamps. State rows do break the promise of NOT NULL:
+// flatMapGroupsWithState of format 1 stores a group without state as nulls in
+// all state columns. What the schema says is kept in the field's metadata.
 //
 // # Field metadata
 //

@@ -444,6 +444,10 @@ func (t *Type) jsonName(s jsonStyle) string {
 		return fmt.Sprintf("decimal(%d,%d)", t.Precision, t.Scale)
 	case Time:
 		return fmt.Sprintf("time(%d)", t.Precision)
+	case TimestampNanos:
+		return fmt.Sprintf("timestamp_ltz(%d)", t.Precision)
+	case TimestampNTZNanos:
+		return fmt.Sprintf("timestamp_ntz(%d)", t.Precision)
 	case YearMonthInterval, DayTimeInterval:
 		if t.Start == t.End {
 			return "interval " + t.Start.String()

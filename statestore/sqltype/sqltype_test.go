@@ -55,6 +55,10 @@ var simples = []simple{
 	{"date", "DATE", "date32", 4, true},
 	{"timestamp", "TIMESTAMP", "timestamp[us, tz=UTC]", 8, true},
 	{"timestamp_ntz", "TIMESTAMP_NTZ", "timestamp[us]", 8, true},
+	{"timestamp_ltz(7)", "TIMESTAMP_LTZ(7)", "struct<timestamp: timestamp[us, tz=UTC], nanoseconds: int16>", 8, false},
+	{"timestamp_ltz(9)", "TIMESTAMP_LTZ(9)", "struct<timestamp: timestamp[us, tz=UTC], nanoseconds: int16>", 8, false},
+	{"timestamp_ntz(8)", "TIMESTAMP_NTZ(8)", "struct<timestamp: timestamp[us], nanoseconds: int16>", 8, false},
+	{"timestamp_ntz(9)", "TIMESTAMP_NTZ(9)", "struct<timestamp: timestamp[us], nanoseconds: int16>", 8, false},
 	{"time(0)", "TIME(0)", "time64[ns]", 8, true},
 	{"time(6)", "TIME(6)", "time64[ns]", 8, true},
 	{"decimal(9,2)", "DECIMAL(9,2)", "decimal(9, 2)", 8, true},
@@ -110,7 +114,9 @@ func TestNames(t *testing.T) {
 		"dec": "decimal(10,0)", "numeric(7)": "decimal(7,0)", "NUMERIC(7, 3)": "decimal(7,3)", "decimal": "decimal(10,0)",
 		"character(2)": "char(2)", "VarChar(9)": "varchar(9)",
 		"timestamp_ltz": "timestamp", "TIMESTAMP WITHOUT TIME ZONE": "timestamp_ntz", "timestamp with local time zone": "timestamp",
-		"time": "time(6)", "TIME(3) without time zone": "time(3)", "null": "void",
+		"timestamp(9)": "timestamp_ltz(9)", "timestamp( 7 ) with local time zone": "timestamp_ltz(7)", "TIMESTAMP(8) WITHOUT TIME ZONE": "timestamp_ntz(8)",
+		"timestamp(6)": "timestamp", "timestamp_ltz(6)": "timestamp", "timestamp_ntz(6)": "timestamp_ntz",
+		"time": "time(6)", "TIME(3) without time zone": "time(3)", "time(9)": "time(9)", "null": "void",
 		"string collate UTF8_BINARY": "string", "STRING COLLATE system.builtin.UNICODE": "string collate UNICODE",
 		"string collate `sr_CI`": "string collate sr_CI",
 	} {
@@ -121,7 +127,7 @@ func TestNames(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	for _, name := range []string{
-		"timestamp_ntz(9)", "timestamp_ltz(7)", "decimal(39,0)", "decimal(0,0)", "decimal(5,6)", "decimal(5,-39)", "time(9)",
+		"timestamp_ntz(5)", "timestamp_ltz(10)", "timestamp(0)", "timestamp_ntz(-1)", "timestamp_ntz(9) without time zone", "decimal(39,0)", "decimal(0,0)", "decimal(5,6)", "decimal(5,-39)", "time(10)",
 		"hologram", "", "interval second to day", "interval month to day", "array<int>", "char(0)", "char", "decimal(1,2,3)", "{}", "string collate",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +148,7 @@ func TestUnknown(t *testing.T) {
 		{"name":"a","type":"hologram"},
 		{"name":"b","type":{"type":"array","elementType":"hologram","containsNull":true}},
 		{"name":"c","type":{"type":"map","keyType":"hologram","valueType":"long","valueContainsNull":true}},
-		{"name":"d","type":{"type":"map","keyType":"long","valueType":"timestamp_ntz(9)","valueContainsNull":true}}]}`)
+		{"name":"d","type":{"type":"map","keyType":"long","valueType":"timestamp_ntz(10)","valueContainsNull":true}}]}`)
 	assert.Equal(t, "null", s.Fields[0].Type.Arrow().String())
 	assert.Equal(t, "list<element: null, nullable>", s.Fields[1].Type.Arrow().String())
 	assert.Equal(t, "null", s.Fields[2].Type.Arrow().String())
@@ -154,7 +160,7 @@ func TestUnknown(t *testing.T) {
 	assert.Equal(t, "hologram", mark(s.Fields[0].Arrow()))
 	assert.Equal(t, "hologram", mark(s.Fields[1].Type.Arrow().(*arrow.ListType).ElemField()))
 	assert.Equal(t, "MAP<hologram, BIGINT>", mark(s.Fields[2].Arrow()))
-	assert.Equal(t, "timestamp_ntz(9)", mark(s.Fields[3].Type.Arrow().(*arrow.MapType).ItemField()))
+	assert.Equal(t, "timestamp_ntz(10)", mark(s.Fields[3].Type.Arrow().(*arrow.MapType).ItemField()))
 }
 
 func TestDDL(t *testing.T) {
@@ -171,8 +177,9 @@ func TestDDL(t *testing.T) {
 	assert.Equal(t, &Type{Kind: Struct}, mustDDL(t, " "))
 	assert.Equal(t, "struct STRING, interval INTERVAL, array INT", mustDDL(t, "struct STRING, interval INTERVAL, array int").DDL(), "keywords as names")
 
-	u := mustDDL(t, "t TIMESTAMP_NTZ(9), g GEOGRAPHY(4326), m geometry(any)")
-	assert.Equal(t, &Type{Kind: Unknown, Text: "timestamp_ntz(9)"}, u.Fields[0].Type)
+	u := mustDDL(t, "t TIMESTAMP_NTZ(9) NOT NULL, g GEOGRAPHY(4326), m geometry(any)")
+	assert.Equal(t, &Type{Kind: TimestampNTZNanos, Precision: 9}, u.Fields[0].Type)
+	assert.False(t, u.Fields[0].Nullable)
 	assert.Equal(t, &Type{Kind: Geography, Text: "geography(4326)"}, u.Fields[1].Type)
 	assert.Equal(t, &Type{Kind: Geometry, Text: "geometry(any)"}, u.Fields[2].Type)
 }
@@ -192,7 +199,10 @@ func TestDDLErrors(t *testing.T) {
 		"a DECIMAL(99999999999)":       `the number 99999999999 is too large, at byte 10`,
 		"a CHAR":                       `the text ends where "(" is expected, at byte 6`,
 		"a VARCHAR(0)":                 `a length of characters is 1 or more, at byte 2`,
-		"a TIME(7)":                    `there is no time(7), at byte 2`,
+		"a TIME(10)":                   `there is no time(10), at byte 2`,
+		"a TIMESTAMP(3)":               `there is no timestamp(3), at byte 2`,
+		"a TIMESTAMP_NTZ(10)":          `there is no timestamp_ntz(10), at byte 2`,
+		"a TIMESTAMP_LTZ()":            `a number is expected, at byte 16`,
 		"a INTERVAL DAY TO YEAR":       `there is no interval from day to that, at byte 22`,
 		"a INT COMMENT b":              `a comment is a text in quotes, at byte 14`,
 		"`a INT":                       `a name in backquotes without its end, at byte 0`,

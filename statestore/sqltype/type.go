@@ -30,6 +30,12 @@ const (
 	// TimestampNTZ is a wall clock without a time zone, in the microseconds it
 	// would be if the zone were UTC.
 	TimestampNTZ
+	// TimestampNanos is an instant like Timestamp, with 7 to 9 digits of the
+	// second: microseconds since 1970-01-01T00:00:00Z, counted down to the
+	// earlier one, and the 0 to 999 nanoseconds that have passed since.
+	TimestampNanos
+	// TimestampNTZNanos is to TimestampNTZ as TimestampNanos is to Timestamp.
+	TimestampNTZNanos
 	// Time is a time of day, in nanoseconds since midnight.
 	Time
 	Decimal
@@ -55,7 +61,9 @@ const (
 var kindNames = [...]string{
 	Unknown: "unknown", Boolean: "boolean", Byte: "byte", Short: "short", Integer: "integer", Long: "long",
 	Float: "float", Double: "double", String: "string", Binary: "binary", Date: "date",
-	Timestamp: "timestamp", TimestampNTZ: "timestamp_ntz", Time: "time", Decimal: "decimal",
+	Timestamp: "timestamp", TimestampNTZ: "timestamp_ntz",
+	TimestampNanos: "nanosecond timestamp_ltz", TimestampNTZNanos: "nanosecond timestamp_ntz",
+	Time: "time", Decimal: "decimal",
 	YearMonthInterval: "year-month interval", DayTimeInterval: "day-time interval", CalendarInterval: "interval",
 	Void: "void", Variant: "variant", Geometry: "geometry", Geography: "geography",
 	Struct: "struct", Array: "array", Map: "map", UDT: "udt",
@@ -102,8 +110,9 @@ const MaxSlotPrecision = 18
 type Type struct {
 	Kind Kind
 
-	// Precision and Scale are those of a Decimal; Precision is also the p of
-	// time(p), the digits after the second (0 to 6).
+	// Precision and Scale are those of a Decimal; Precision is also the number
+	// of digits after the second: of a Time, 0 to 9, of a TimestampNanos or
+	// TimestampNTZNanos, 7 to 9.
 	Precision, Scale int
 
 	// Start and End are the first and last field of a YearMonthInterval or

@@ -162,6 +162,8 @@ func newColumn(n *node, t *sqltype.Type) column {
 		return &decimalColumn{node: n, precision: t.Precision, inSlot: t.InSlot()}
 	case sqltype.CalendarInterval:
 		return newIntervalColumn(n)
+	case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+		return newNanosColumn(n)
 	case sqltype.Variant:
 		return newVariantColumn(n)
 	case sqltype.Geometry, sqltype.Geography:

@@ -21,18 +21,23 @@
 //	        └──────────────────────┴──────────────┴──────────────────────────┘
 //
 //	in the slot      boolean, byte, short, integer, long, float, double, date,
-//	                 timestamps, time, ANSI intervals, decimals of up to 18 digits
+//	                 timestamps of 6 digits, time, ANSI intervals, decimals of
+//	                 up to 18 digits
 //	in the region    string, binary
 //	                 decimal of 19 digits and more: big-endian two's complement,
 //	                   16 bytes kept in a row, as many as needed in an array
 //	                 calendar interval: months i32, days i32, microseconds i64
+//	                 timestamps of 7 to 9 digits: microseconds i64, and the
+//	                   nanoseconds since, 0 to 999, i64
 //	                 struct: a row      array      map
 //	                 variant: length of the value i32, value, metadata
 //	                 geometry, geography: SRID i32, WKB
 //
 // A null has its bit set (the lowest bit of the first byte is field 0) and a
-// slot of 0. Two types differ, in rows only: a null decimal of more than 18
-// digits may keep its offset, a null calendar interval its offset and size.
+// slot of 0. Some types differ, in rows only, where 16 bytes of the region are
+// kept for a value to come: a null decimal of more than 18 digits may keep its
+// offset, a null calendar interval and a null timestamp of 7 to 9 digits their
+// offset and size. What these 16 bytes hold means nothing; it need not be 0.
 //
 // The number of fields is not stored, and neither are types: the same bytes mean
 // different things under different schemas. A row without fields has no bytes.
@@ -52,9 +57,10 @@
 //     multiply;
 //   - the upper bytes of a boolean, byte, short, integer or float are 0, and a
 //     boolean is 0 or 1;
-//   - nulls look as described above; the two exceptions are exempt from the rule
+//   - nulls look as described above; the exceptions are exempt from the rule
 //     that a null slot is 0. A void is null;
-//   - decimals have no more digits than their type;
+//   - decimals have no more digits than their type, and timestamps of 7 to 9
+//     digits no more than 999 nanoseconds;
 //   - an array has room for as many elements as it counts;
 //   - a map has as many values as keys, and no null key.
 //

@@ -17,6 +17,14 @@ type Interval struct {
 	Microseconds int64
 }
 
+// TimestampNanos is a value of a timestamp_ltz or timestamp_ntz of 7 to 9 digits
+// of the second: microseconds since 1970, as a timestamp of 6 digits has them,
+// and the nanoseconds, 0 to 999, that have passed since.
+type TimestampNanos struct {
+	Microseconds int64
+	Nanoseconds  int16
+}
+
 // Variant is a value of type variant: the two parts of its encoding.
 type Variant struct {
 	Value, Metadata []byte
@@ -47,6 +55,12 @@ func (e *ValueError) Error() string {
 // for each field of the type, which is a struct. The bytes are those by which a
 // state store knows a key, so a row made of a key's values finds it.
 //
+// There is one exception. Where a field of a row is null and its type is the
+// calendar interval or a nanosecond timestamp, Spark keeps 16 bytes for a value
+// and does not clear them: they may hold what was there before. Spark then takes
+// keys of the same values for different ones. Append writes zeros, so that what
+// it makes of such a key is only one of the forms in which the key may occur.
+//
 // A value is nil for null, or by type of column
 //
 //	boolean                         bool
@@ -57,6 +71,8 @@ func (e *ValueError) Error() string {
 //	date                            time.Time (its calendar date), or an integer: days since 1970
 //	timestamp                       time.Time, or an integer: microseconds since 1970 in UTC
 //	timestamp_ntz                   time.Time (its wall clock), or an integer: microseconds
+//	timestamp_ltz(7), (8), (9)      TimestampNanos, or time.Time, cut down to so many digits
+//	timestamp_ntz(7), (8), (9)      the same of a time.Time's wall clock
 //	time                            time.Duration since midnight, or an integer: nanoseconds
 //	decimal                         decimal128.Num, *big.Int or an integer: the unscaled value
 //	year-month interval             an integer: months
@@ -115,7 +131,7 @@ func (e *encoder) row(fields []sqltype.Field, values []any) error {
 			if s.kept > 0 {
 				// Room for a value that may be set later in place.
 				word := e.word(start, len(e.b))
-				if s.null == nullInterval {
+				if s.null == nullSized {
 					word |= 16
 				}
 				e.zeros(s.kept)
@@ -223,6 +239,16 @@ func (e *encoder) value(start int, t *sqltype.Type, v any) (uint64, error) {
 		e.b = le.AppendUint32(e.b, uint32(iv.Months))
 		e.b = le.AppendUint32(e.b, uint32(iv.Days))
 		e.b = le.AppendUint64(e.b, uint64(iv.Microseconds))
+	case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+		n, ok, reason := toNanos(t, v)
+		switch {
+		case reason != "":
+			return 0, &ValueError{"", reason}
+		case !ok:
+			return mismatch()
+		}
+		e.b = le.AppendUint64(e.b, uint64(n.Microseconds))
+		e.b = le.AppendUint64(e.b, uint64(n.Nanoseconds))
 	case sqltype.Variant:
 		vv, ok := v.(Variant)
 		if !ok {
@@ -352,9 +378,7 @@ func toInt(k sqltype.Kind, v any) (int64, bool) {
 		case sqltype.Timestamp:
 			return v.UnixMicro(), true
 		case sqltype.TimestampNTZ:
-			y, mo, d := v.Date()
-			h, mi, s := v.Clock()
-			return time.Date(y, mo, d, h, mi, s, v.Nanosecond(), time.UTC).UnixMicro(), true
+			return wallClock(v).UnixMicro(), true
 		}
 		return 0, false
 	case time.Duration:
@@ -367,6 +391,43 @@ func toInt(k sqltype.Kind, v any) (int64, bool) {
 		return 0, false
 	}
 	return goInt(v)
+}
+
+// wallClock returns the time at which UTC shows the same date and time of day.
+func wallClock(t time.Time) time.Time {
+	y, mo, d := t.Date()
+	h, mi, s := t.Clock()
+	return time.Date(y, mo, d, h, mi, s, t.Nanosecond(), time.UTC)
+}
+
+// toNanos returns the value of a nanosecond timestamp. ok is false if v is not
+// of a Go type for it.
+func toNanos(t *sqltype.Type, v any) (n TimestampNanos, ok bool, reason string) {
+	switch v := v.(type) {
+	case TimestampNanos:
+		if v.Nanoseconds < 0 || v.Nanoseconds > maxNanos {
+			return n, true, reasonNanos(int64(v.Nanoseconds))
+		}
+		return v, true, ""
+	case time.Time:
+		if t.Kind == sqltype.TimestampNTZNanos {
+			v = wallClock(v)
+		}
+		n.Microseconds = v.UnixMicro()
+		if time.UnixMicro(n.Microseconds).Unix() != v.Unix() {
+			return n, true, fmt.Sprintf("%v does not fit into %v", v, t)
+		}
+		unit := 1 // nanoseconds that the last digit counts
+		switch t.Precision {
+		case 7:
+			unit = 100
+		case 8:
+			unit = 10
+		}
+		n.Nanoseconds = int16(v.Nanosecond() % 1000 / unit * unit)
+		return n, true, ""
+	}
+	return n, false, ""
 }
 
 func goInt(v any) (int64, bool) {

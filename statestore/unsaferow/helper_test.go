@@ -174,6 +174,8 @@ func value(a arrow.Array, t *sqltype.Type, i int) any {
 		switch t.Kind {
 		case sqltype.CalendarInterval:
 			return Interval{a.Field(0).(*array.Int32).Value(i), a.Field(1).(*array.Int32).Value(i), a.Field(2).(*array.Int64).Value(i)}
+		case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+			return TimestampNanos{int64(a.Field(0).(*array.Timestamp).Value(i)), a.Field(1).(*array.Int16).Value(i)}
 		case sqltype.Variant:
 			return Variant{append([]byte{}, a.Field(0).(*array.Binary).Value(i)...), append([]byte{}, a.Field(1).(*array.Binary).Value(i)...)}
 		case sqltype.Geometry, sqltype.Geography:
@@ -194,7 +196,7 @@ func randomType(r *rand.Rand, depth int) *sqltype.Type {
 		sqltype.Boolean, sqltype.Byte, sqltype.Short, sqltype.Integer, sqltype.Long, sqltype.Float, sqltype.Double,
 		sqltype.String, sqltype.Binary, sqltype.Date, sqltype.Timestamp, sqltype.TimestampNTZ, sqltype.Time,
 		sqltype.Decimal, sqltype.Decimal, sqltype.YearMonthInterval, sqltype.DayTimeInterval, sqltype.CalendarInterval,
-		sqltype.Void, sqltype.Variant, sqltype.Geometry, sqltype.Geography,
+		sqltype.TimestampNanos, sqltype.TimestampNTZNanos, sqltype.Void, sqltype.Variant, sqltype.Geometry, sqltype.Geography,
 	}
 	if depth > 0 {
 		kinds = append(kinds, sqltype.Struct, sqltype.Struct, sqltype.Array, sqltype.Array, sqltype.Map, sqltype.Map, sqltype.UDT)
@@ -204,6 +206,8 @@ func randomType(r *rand.Rand, depth int) *sqltype.Type {
 	case sqltype.Decimal:
 		t.Precision = 1 + r.IntN(38)
 		t.Scale = r.IntN(t.Precision + 1)
+	case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+		t.Precision = 7 + r.IntN(3)
 	case sqltype.Geometry, sqltype.Geography:
 		t.Text = t.Kind.String()
 	case sqltype.Struct:
@@ -277,6 +281,8 @@ func randomValue(r *rand.Rand, t *sqltype.Type, nullable bool) any {
 		return decimal128.FromBigInt(n.Rem(n, limit))
 	case sqltype.CalendarInterval:
 		return Interval{int32(number(32)), int32(number(32)), number(64)}
+	case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+		return TimestampNanos{number(64), int16(r.IntN(1000))}
 	case sqltype.Variant:
 		return Variant{text(), text()}
 	case sqltype.Geometry, sqltype.Geography:

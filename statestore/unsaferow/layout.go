@@ -23,9 +23,9 @@ func roundUp8(n int) int { return (n + 7) &^ 7 }
 type nullRule uint8
 
 const (
-	nullZero     nullRule = iota
-	nullDecimal           // size 0, offset 0 or within the row
-	nullInterval          // the same, or size 16
+	nullZero    nullRule = iota
+	nullDecimal          // size 0, offset 0 or within the row
+	nullSized            // the same, or size 16
 )
 
 // shape is what the layout of rows and arrays needs to know about a type.
@@ -59,8 +59,8 @@ func shapeOf(t *sqltype.Type) shape {
 		if !s.inSlot {
 			s.null, s.kept = nullDecimal, 16
 		}
-	case sqltype.CalendarInterval:
-		s.null, s.kept = nullInterval, 16
+	case sqltype.CalendarInterval, sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+		s.null, s.kept = nullSized, 16
 	}
 	return s
 }
@@ -84,7 +84,7 @@ func (s *shape) nullSlot(word uint64, size int) (kept int, reason string) {
 		if n == 0 && off >= 0 && off <= size {
 			return 16, ""
 		}
-	case nullInterval:
+	case nullSized:
 		if (n == 0 || n == 16) && off >= 0 && off+n <= size {
 			return 16, ""
 		}

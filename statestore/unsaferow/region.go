@@ -17,6 +17,25 @@ func checkInterval(b []byte) (reason string) {
 	return ""
 }
 
+// readNanos takes apart a timestamp of more digits than microseconds have.
+func readNanos(b []byte) (micros, nanos uint64, reason string) {
+	if len(b) != 16 {
+		return 0, 0, fmt.Sprintf("a nanosecond timestamp has %d bytes, not 16", len(b))
+	}
+	micros, nanos = le.Uint64(b), le.Uint64(b[8:])
+	if nanos > maxNanos {
+		return 0, 0, reasonNanos(int64(nanos))
+	}
+	return micros, nanos, ""
+}
+
+// maxNanos is how many nanoseconds a timestamp can have beside microseconds.
+const maxNanos = 999
+
+func reasonNanos(n int64) string {
+	return fmt.Sprintf("a timestamp has %d nanoseconds beside its microseconds, not 0 to %d", n, maxNanos)
+}
+
 // readVariant cuts a variant into its value and its metadata.
 func readVariant(b []byte) (value, metadata []byte, reason string) {
 	if len(b) < 4 {
@@ -114,6 +133,50 @@ func (c *intervalColumn) discard() {
 	c.months.discard()
 	c.days.discard()
 	c.micros.discard()
+}
+
+type nanosColumn struct {
+	partsColumn
+	micros, nanos buffer
+}
+
+func newNanosColumn(n *node) *nanosColumn {
+	return &nanosColumn{partsColumn: partsColumn{node: n}}
+}
+
+func (c *nanosColumn) begin(n, _ int) {
+	c.valid.begin(c.mem, n)
+	c.micros.begin(c.mem, 8*n)
+	c.nanos.begin(c.mem, 2*n)
+}
+
+func (c *nanosColumn) add(in cells) error {
+	from := c.valid.n
+	c.valid.add(in.at)
+	micros := asUint64(c.micros.more(8 * len(in.at)))
+	nanos := asUint16(c.nanos.more(2 * len(in.at)))
+	for i, p := range in.at {
+		if p < 0 {
+			micros[i], nanos[i] = 0, 0
+			continue
+		}
+		us, ns, reason := readNanos(in.base[i][p:in.end[i]])
+		if reason != "" {
+			return c.errorAt(from+i, int(p), reason)
+		}
+		micros[i], nanos[i] = us, uint16(ns)
+	}
+	return nil
+}
+
+func (c *nanosColumn) finish() *array.Data {
+	return c.finishParts([]*memory.Buffer{c.micros.take()}, []*memory.Buffer{c.nanos.take()})
+}
+
+func (c *nanosColumn) discard() {
+	c.valid.discard()
+	c.micros.discard()
+	c.nanos.discard()
 }
 
 type variantColumn struct {

@@ -75,6 +75,39 @@ var vectors = []struct {
 		00*8
 		10 00 00 00 10 00 00 00
 		ff ff ff ff 02 00 00 00 03 00*7`},
+	{"timestamps of 9 digits, from Spark 4.3", "a TIMESTAMP_NTZ(9), b BOOLEAN, c TIMESTAMP_LTZ(9), d BOOLEAN",
+		// 2026-01-05 09:00:34.874874874
+		[]any{TimestampNanos{1767603634874874, 874}, true, TimestampNanos{1767603634874874, 874}, true}, `
+		00*8
+		10 00 00 00 28 00 00 00
+		01 00*7
+		10 00 00 00 38 00 00 00
+		01 00*7
+		fa a9 c2 4a a0 47 06 00 6a 03 00*6
+		fa a9 c2 4a a0 47 06 00 6a 03 00*6`},
+	{"timestamps of 7 to 9 digits before 1970, the least, and null", "a TIMESTAMP_LTZ(9), b TIMESTAMP_NTZ(8), c TIMESTAMP_LTZ(7), d TIMESTAMP_NTZ(9)",
+		[]any{TimestampNanos{-1, 999}, TimestampNanos{math.MinInt64, 0}, nil, nil}, `
+		0c 00*7
+		10 00 00 00 28 00 00 00
+		10 00 00 00 38 00 00 00
+		10 00 00 00 48 00 00 00
+		10 00 00 00 58 00 00 00
+		ff*8 e7 03 00*6
+		00*7 80 00*8
+		00*16
+		00*16`},
+	{"timestamps of 9 digits in structs, arrays and maps",
+		"a STRUCT<x: TIMESTAMP_NTZ(9)>, b ARRAY<TIMESTAMP_NTZ(9)>, c MAP<TIMESTAMP_LTZ(9), TIMESTAMP_NTZ(9)>",
+		[]any{[]any{nil}, []any{TimestampNanos{1767603652419753, 28}, nil}, [][2]any{{TimestampNanos{1767603652419753, 28}, nil}}}, `
+		00*8
+		20 00 00 00 20 00 00 00
+		30 00 00 00 40 00 00 00
+		48 00 00 00 70 00 00 00
+		01 00*7 10 00 00 00 10 00 00 00 00*16
+		02 00*7 02 00*7 10 00 00 00 20 00 00 00 00*8 a9 60 ce 4b a0 47 06 00 1c 00*7
+		28 00*7
+		01 00*7 00*8 10 00 00 00 18 00 00 00 a9 60 ce 4b a0 47 06 00 1c 00*7
+		01 00*7 01 00*7 00*8`},
 	{"window: a struct in the region", "w STRUCT<start: TIMESTAMP, end: TIMESTAMP> NOT NULL, s STRUCT<>", []any{[]any{int64(1), int64(2)}, []any{}}, `
 		00*8
 		18 00 00 00 18 00 00 00
@@ -142,6 +175,44 @@ func TestVectors(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, append(prefix, row...), b)
 		})
+	}
+}
+
+// TestNullsThatHoldSomething has keys in which Spark did not clear the bytes that
+// a null keeps.
+func TestNullsThatHoldSomething(t *testing.T) {
+	for _, tc := range []struct{ ddl, hex string }{
+		{"t TIMESTAMP_NTZ(9), u TIMESTAMP_LTZ(9)", `
+			03 00*7
+			10 00 00 00 18 00 00 00
+			10 00 00 00 28 00 00 00
+			0d 6c b3 49 a0 47 06 00 9d 01 00*6
+			0d 6c b3 49 a0 47 06 00 9d 01 00*6`},
+		{"t INTERVAL, u INTERVAL", `
+			03 00*7
+			10 00 00 00 18 00 00 00
+			10 00 00 00 28 00 00 00
+			00*4 0e 00*3 00*8
+			15 00*7 00*8`},
+		// Written where an array had been.
+		{"a STRUCT<t: TIMESTAMP_NTZ(9)>, b BIGINT", `
+			00*8
+			20 00 00 00 18 00 00 00
+			00*8
+			01 00*7 10 00 00 00 10 00 00 00 20 00 00 00 20 00 00 00 00*8`},
+	} {
+		typ, row := ddl(t, tc.ddl), unhex(t, tc.hex)
+		got, stats, err := decode(t, typ, row)
+		require.NoError(t, err)
+		assert.Zero(t, stats)
+		assert.NoError(t, Validate(row, typ))
+		cleared, err := Append(nil, typ, got[0])
+		require.NoError(t, err)
+		assert.Len(t, cleared, len(row))
+		assert.NotEqual(t, row, cleared)
+		again, _, err := decode(t, typ, cleared)
+		require.NoError(t, err)
+		assert.Equal(t, got, again)
 	}
 }
 
@@ -233,7 +304,7 @@ func TestReuse(t *testing.T) {
 func TestUnknownTypes(t *testing.T) {
 	typ, err := sqltype.ParseJSON([]byte(`{"type":"struct","fields":[
 		{"name":"a","type":"long"},
-		{"name":"u","type":"timestamp_ntz(9)"},
+		{"name":"u","type":"hologram"},
 		{"name":"l","type":{"type":"array","elementType":"hologram"}},
 		{"name":"m","type":{"type":"map","keyType":"long","valueType":"hologram"}},
 		{"name":"k","type":{"type":"map","keyType":"hologram","valueType":"long"}},
@@ -260,7 +331,7 @@ func TestUnknownTypes(t *testing.T) {
 	_, err = Append(nil, typ, []any{1, nil, nil, nil, nil, "z"})
 	assert.NoError(t, err)
 	_, err = Append(nil, typ, []any{1, 2, nil, nil, nil, "z"})
-	assert.ErrorContains(t, err, "column u: cannot write a int as timestamp_ntz(9)")
+	assert.ErrorContains(t, err, "column u: cannot write a int as hologram")
 	_, err = Append(nil, typ, []any{1, nil, []any{1}, nil, nil, "z"})
 	assert.ErrorContains(t, err, "column l.element: the width")
 }
@@ -299,6 +370,13 @@ var damaged = []struct {
 	{"least of all 128 bits", "a DECIMAL(38,0)", "00*8 10 00*3 10 00*3 80 00*15", "a", 16, "the unscaled value -170141183460469231731687303715884105728 has more than 38 digits"},
 	{"small decimal with too many digits", "a DECIMAL(2,0)", "00*8 9c ff*7", "a", 8, "the unscaled value -100 has more than 2 digits"},
 	{"interval", "a INTERVAL", "00*8 08 00*3 10 00*3 00*8", "a", 16, "a calendar interval has 8 bytes, not 16"},
+	{"nanosecond timestamp", "a TIMESTAMP_LTZ(9)", "00*8 08 00*3 10 00*3 00*8", "a", 16, "a nanosecond timestamp has 8 bytes, not 16"},
+	{"nanosecond timestamp of too many", "x INT, a TIMESTAMP_NTZ(7)", "00*16 10 00*3 18 00*3 00*8 e8 03 00*6", "a", 24, "a timestamp has 1000 nanoseconds beside its microseconds, not 0 to 999"},
+	{"nanosecond timestamp of negative nanoseconds", "a TIMESTAMP_NTZ(9)", "00*8 10 00*3 10 00*3 00*8 ff*8", "a", 16, "a timestamp has -1 nanoseconds beside its microseconds, not 0 to 999"},
+	{"nanosecond timestamp with more than a short", "a TIMESTAMP_NTZ(9)", "00*8 10 00*3 10 00*3 00*8 01 00 01 00*5", "a", 16, "a timestamp has 65537 nanoseconds beside its microseconds, not 0 to 999"},
+	{"null nanosecond timestamp of another size", "a TIMESTAMP_NTZ(9)", "01 00*7 08 00*3 10 00*3 00*16", "a", 8, "the slot of a null holds 0x1000000008"},
+	{"null nanosecond timestamp beyond the row", "a TIMESTAMP_LTZ(9)", "01 00*7 10 00*3 18 00*3 00*16", "a", 8, "the slot of a null holds 0x1800000010"},
+	{"null nanosecond timestamp in an array", "a ARRAY<TIMESTAMP_LTZ(9)>", "00*8 18 00*3 10 00*3 01 00*7 01 00*7 10 00*3 18 00*3", "a.element", 32, "a null element holds 0x1800000010"},
 	{"variant", "a VARIANT", "00*8 06 00*3 10 00*3 03 00*7", "a", 16, "a variant of 6 bytes cannot hold a value of 3"},
 	{"variant too small", "a VARIANT", "00*8 03 00*3 10 00*3 00*8", "a", 16, "a variant has 3 bytes"},
 	{"geometry", "a GEOMETRY", "00*8 03 00*3 10 00*3 00*8", "a", 16, "a geometry has 3 bytes"},
@@ -575,6 +653,20 @@ func TestAppendValues(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []any{int64(-1), int64(-719162)}, got[0])
 
+	// Digits of the second, and the years beyond those that 64 bits of
+	// nanoseconds reach.
+	typ = ddl(t, "a TIMESTAMP_LTZ(7), b TIMESTAMP_LTZ(8), c TIMESTAMP_LTZ(9), d TIMESTAMP_NTZ(7), e TIMESTAMP_NTZ(9), f TIMESTAMP_NTZ(7)")
+	ancient := time.Date(1, 1, 1, 0, 0, 0, 123456789, time.FixedZone("", -3600))
+	b, err = Append(nil, typ, []any{ancient, ancient, ancient, ancient, ancient, TimestampNanos{5, 789}})
+	require.NoError(t, err)
+	got, _, err = decode(t, typ, b)
+	require.NoError(t, err)
+	us := time.Date(1, 1, 1, 0, 0, 0, 123456000, time.UTC).UnixMicro()
+	assert.Equal(t, []any{
+		TimestampNanos{us + 3600e6, 700}, TimestampNanos{us + 3600e6, 780}, TimestampNanos{us + 3600e6, 789},
+		TimestampNanos{us, 700}, TimestampNanos{us, 789}, TimestampNanos{5, 789},
+	}, got[0])
+
 	// All widths of Go integers.
 	for _, v := range []any{int(5), int8(5), int16(5), int32(5), int64(5), uint(5), uint8(5), uint16(5), uint32(5), uint64(5)} {
 		b, err := Append(nil, ddl(t, "a INT"), []any{v})
@@ -604,6 +696,10 @@ func TestAppendValues(t *testing.T) {
 		{"a DECIMAL(38,0)", (*big.Int)(nil), "cannot write a *big.Int as DECIMAL(38,0)"},
 		{"a STRING", 1, "column a: cannot write a int as STRING"},
 		{"a INTERVAL", 1, "column a: cannot write a int as INTERVAL"},
+		{"a TIMESTAMP_LTZ(9)", 1, "column a: cannot write a int as TIMESTAMP_LTZ(9)"},
+		{"a TIMESTAMP_LTZ(9)", TimestampNanos{0, 1000}, "column a: a timestamp has 1000 nanoseconds beside its microseconds, not 0 to 999"},
+		{"a TIMESTAMP_LTZ(9)", TimestampNanos{0, -1}, "column a: a timestamp has -1 nanoseconds beside its microseconds, not 0 to 999"},
+		{"a TIMESTAMP_NTZ(9)", time.Date(300000, 1, 1, 0, 0, 0, 0, time.UTC), "column a: 300000-01-01 00:00:00 +0000 UTC does not fit into TIMESTAMP_NTZ(9)"},
 		{"a VARIANT", 1, "column a: cannot write a int as VARIANT"},
 		{"a GEOMETRY", 1, "column a: cannot write a int as geometry"},
 		{"a VOID", 1, "column a: cannot write a int as VOID"},
@@ -691,7 +787,7 @@ const wide = "a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUB
 	"l TIMESTAMP_NTZ, m TIME(6), n DECIMAL(9,2), o DECIMAL(38,10), p INTERVAL YEAR TO MONTH, q INTERVAL DAY TO SECOND, r INTERVAL, " +
 	"s VOID, t VARIANT, u GEOMETRY(0), v STRUCT<x: INT, y: STRUCT<z: STRING, w: DECIMAL(20,0)>>, " +
 	"a1 ARRAY<BOOLEAN>, a2 ARRAY<SMALLINT>, a3 ARRAY<INT>, a4 ARRAY<DECIMAL(9,2)>, a5 ARRAY<DECIMAL(38,10)>, a6 ARRAY<STRING>, a7 ARRAY<INTERVAL>, a8 ARRAY<VOID>, " +
-	"a9 ARRAY<ARRAY<STRUCT<x: TINYINT, y: VARIANT>>>, m1 MAP<STRING, INT>, m2 MAP<INT, MAP<STRING, ARRAY<DECIMAL(38,10)>>>, e1 STRUCT<>"
+	"n7 TIMESTAMP_LTZ(7), n9 TIMESTAMP_NTZ(9), a10 ARRAY<TIMESTAMP_NTZ(8)>, m3 MAP<TIMESTAMP_LTZ(9), TIMESTAMP_LTZ(9)>, a9 ARRAY<ARRAY<STRUCT<x: TINYINT, y: VARIANT>>>, m1 MAP<STRING, INT>, m2 MAP<INT, MAP<STRING, ARRAY<DECIMAL(38,10)>>>, e1 STRUCT<>"
 
 func FuzzDecode(f *testing.F) {
 	types := []*sqltype.Type{ddl(f, wide)}

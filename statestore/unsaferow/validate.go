@@ -134,6 +134,8 @@ func validateRegion(b []byte, t *sqltype.Type) error {
 		_, reason = readDecimal(b, t.Precision)
 	case sqltype.CalendarInterval:
 		reason = checkInterval(b)
+	case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+		_, _, reason = readNanos(b)
 	case sqltype.Variant:
 		_, _, reason = readVariant(b)
 	case sqltype.Geometry, sqltype.Geography:

@@ -4,6 +4,8 @@
 // intervals as the literals of Spark SQL.
 //
 // Timestamps are the exception, because Spark's depend on the session: they
-// are 2026-01-08T06:57:29.000000Z, wall-clock ones the same without the Z, at
-// any depth.
+// are 2026-01-08T06:57:29.000000Z, with 9 digits of the second where the type has
+// 7 to 9, wall-clock ones the same without the Z, at any depth.
+//
+// [ParseRow] reads the JSON of a row back.
 package sparkjson

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
@@ -25,14 +26,28 @@ func appendDate(b []byte, t time.Time) []byte {
 }
 
 func appendTimestamp(b []byte, micros int64, instant bool) []byte {
-	t := time.UnixMicro(micros).UTC()
+	return appendInstant(b, time.UnixMicro(micros), "T15:04:05.000000", instant)
+}
+
+func appendInstant(b []byte, t time.Time, clock string, instant bool) []byte {
+	t = t.UTC()
 	b = append(b, '"')
 	b = appendDate(b, t)
-	b = t.AppendFormat(b, "T15:04:05.000000")
+	b = t.AppendFormat(b, clock)
 	if instant {
 		b = append(b, 'Z')
 	}
 	return append(b, '"')
+}
+
+// nanosOf writes timestamps of 7 to 9 digits, with all 9.
+func nanosOf(a *array.Struct) Writer {
+	micros, nanos := a.Field(0).(*array.Timestamp), a.Field(1).(*array.Int16)
+	instant := micros.DataType().(*arrow.TimestampType).TimeZone != ""
+	return func(b []byte, i int) []byte {
+		t := time.UnixMicro(int64(micros.Value(i))).Add(time.Duration(nanos.Value(i)))
+		return appendInstant(b, t, "T15:04:05.000000000", instant)
+	}
 }
 
 // appendTime writes HH:mm:ss and then as many digits of the second as there

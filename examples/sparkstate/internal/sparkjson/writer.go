@@ -87,6 +87,8 @@ func valueOf(t *sqltype.Type, a arrow.Array) (Writer, error) {
 		switch t.Kind {
 		case sqltype.CalendarInterval:
 			return calendarOf(a), nil
+		case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
+			return nanosOf(a), nil
 		case sqltype.Variant:
 			value, metadata := a.Field(0).(*array.Binary), a.Field(1).(*array.Binary)
 			return func(b []byte, i int) []byte { return appendVariant(b, value.Value(i), metadata.Value(i)) }, nil
@@ -147,7 +149,8 @@ func listOf(t *sqltype.Type, a *array.List) (Writer, error) {
 
 // mapOf writes maps as objects. JSON's names are strings, so keys of other
 // types are written as Spark does: as the text of the value that it keeps
-// inside, which for dates and timestamps is a number.
+// inside, which for dates and timestamps is a number, and for timestamps of 7 to
+// 9 digits the name of a class with two.
 func mapOf(t *sqltype.Type, a *array.Map) (Writer, error) {
 	key, err := keyText(t.Key.Resolved(), a.Keys())
 	if err != nil {
@@ -172,6 +175,10 @@ func mapOf(t *sqltype.Type, a *array.Map) (Writer, error) {
 	}, nil
 }
 
+// nanosKey is the text of a key that is a timestamp of 7 to 9 digits:
+// microseconds, and the nanoseconds since.
+const nanosKey = "TimestampNanosVal(%d, %d)"
+
 func keyText(t *sqltype.Type, a arrow.Array) (func(i int) string, error) {
 	switch a := a.(type) {
 	case *array.String:
@@ -182,6 +189,11 @@ func keyText(t *sqltype.Type, a arrow.Array) (func(i int) string, error) {
 		return func(i int) string { return strconv.FormatInt(int64(a.Value(i)), 10) }, nil
 	case *array.Time64:
 		return func(i int) string { return strconv.FormatInt(int64(a.Value(i)), 10) }, nil
+	case *array.Struct:
+		if t.Kind == sqltype.TimestampNanos || t.Kind == sqltype.TimestampNTZNanos {
+			micros, nanos := a.Field(0).(*array.Timestamp), a.Field(1).(*array.Int16)
+			return func(i int) string { return fmt.Sprintf(nanosKey, micros.Value(i), nanos.Value(i)) }, nil
+		}
 	}
 	w, err := For(t, a)
 	if err != nil {

@@ -1,0 +1,297 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/sparkstate/sparkstate/statestore/codec"
+	"github.com/sparkstate/sparkstate/statestore/provider"
+	"github.com/sparkstate/sparkstate/statestore/sidecar"
+)
+
+// FileCheck is what reading one file to its last byte has shown. Its errors are
+// findings about the file, each a *provider.FileError, nil where there is
+// nothing to find.
+type FileCheck struct {
+	File provider.File // with its size
+	// Codec is what the first bytes say; codec.Unknown where they say nothing.
+	Codec codec.Codec
+	// Puts and Removes count the records up to the end mark, or up to the
+	// damage.
+	Puts, Removes int64
+
+	// Err is what keeps the file from being decoded to its end mark.
+	Err error
+	// AfterEnd: there is something behind the end mark. Spark does not look.
+	AfterEnd error
+	// OtherCodec: the file decodes, but the conf names another compression, and
+	// Spark goes by the conf.
+	OtherCodec error
+	// Hadoop and Spark are of kind ErrChecksum: the file is not the one that
+	// the hidden .crc file, or the JSON one of Spark 4.1, was made of.
+	Hadoop, Spark error
+	// Sidecar: a .crc file is there and is none, or cannot be read.
+	Sidecar error
+}
+
+// Temporary returns the name that a temporary file was to be renamed to; false
+// where its name does not tell, as before Spark 2.4.
+func Temporary(name string) (final string, ok bool) {
+	if s, found := strings.CutSuffix(name, ".tmp"); found && strings.HasPrefix(s, ".") {
+		// .<number>.<delta or snapshot>.<uuid>[.TID<attempt>]; with crc in the
+		// third place it is one of a sidecar.
+		if parts := strings.Split(s[1:], "."); len(parts) >= 3 && parts[2] != "crc" {
+			final = parts[0] + "." + parts[1]
+		}
+	} else if i := strings.Index(name, ".temp-"); i > 0 { // Spark 2.2 and 2.3
+		final = name[:i]
+	}
+	kind, _ := ParseName(final)
+	return final, kind == provider.DeltaFile || kind == provider.SnapshotFile
+}
+
+// Verify decodes one delta, snapshot or temporary file of the listing and
+// compares its sums, in one pass. Unlike a read it goes on where a sidecar
+// differs, so that both verdicts are known: that of the bytes themselves, and
+// that of their sidecars.
+//
+// fn, which may be nil, is told of every record and of the offset of its block
+// in the file as stored; the slices live until it returns. Verify itself fails
+// only where ctx is done.
+func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provider.Change, offset int64)) (*FileCheck, error) {
+	c := &FileCheck{File: f}
+	kind := f.Kind
+	if kind == provider.TempFile {
+		if final, ok := Temporary(f.Name); ok {
+			kind, _ = ParseName(final)
+		}
+	}
+	// The sums are taken of what the decoder reads, so that one pass is enough.
+	sums := &summing{FS: p.fsys, name: path.Join(p.dir, f.Name)}
+	q := *p
+	q.fsys, q.cfg.IgnoreSidecars = sums, true
+	q.cfg.Warn = func(err error) {
+		if errors.Is(err, provider.ErrCodec) {
+			c.OtherCodec = err
+		} else {
+			c.AfterEnd = err
+		}
+	}
+	if !p.cfg.IgnoreSidecars {
+		p.sumsOf(f.Name, sums, c)
+	}
+	c.Err = q.records(ctx, provider.File{Name: f.Name, Kind: kind}, &c.Codec, func(s *scanner, r *record) {
+		change := provider.Change{Type: provider.Update, Key: r.key, Value: r.value}
+		if r.remove {
+			change.Type = provider.Delete
+			c.Removes++
+		} else {
+			c.Puts++
+		}
+		if fn != nil {
+			fn(change, s.dec.Offset())
+		}
+	})
+	c.File.Size = sums.size
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c.Hadoop = provider.WithPath(sums.differs, sums.name)
+	if sums.spark != nil && sums.whole {
+		c.Spark = provider.WithPath(sums.spark.Check(sums.digest), sums.name)
+	}
+	return c, nil
+}
+
+// records is each with the codec of the file, and the scanner that the records
+// come from.
+func (p *Partition) records(ctx context.Context, f provider.File, c *codec.Codec, fn func(*scanner, *record)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s, err := p.scan(f)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	*c = s.dec.Codec()
+	var r record
+	for n := 0; ; n++ {
+		if n&0xfff == 0xfff {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		ok, err := s.next(&r)
+		if err != nil || !ok {
+			return err
+		}
+		fn(s, &r)
+	}
+}
+
+// sumsOf parses the sidecars of a file that the listing shows.
+func (p *Partition) sumsOf(name string, to *summing, c *FileCheck) {
+	q := *p
+	q.cfg.Warn = func(err error) { c.Sidecar = err }
+	if b, ok := q.sidecar(sidecar.HadoopName(name), sidecar.HadoopSize(q.sizeOf(name))); ok {
+		var err error
+		if to.hadoop, err = sidecar.ParseHadoop(b); err != nil {
+			c.Sidecar = provider.WithPath(err, path.Join(p.dir, sidecar.HadoopName(name)))
+		}
+	}
+	if b, ok := q.sidecar(sidecar.SparkName(name), sidecar.SparkMaxSize); ok {
+		var err error
+		if to.spark, err = sidecar.ParseSpark(b); err != nil {
+			c.Sidecar = provider.WithPath(err, path.Join(p.dir, sidecar.SparkName(name)))
+		}
+	}
+}
+
+// sizeOf returns the size of a file of the listing, 0 where it cannot be told:
+// whoever opens the file will say why.
+func (p *Partition) sizeOf(name string) int64 {
+	if e, ok := p.l.names[name]; ok {
+		if info, err := e.Info(); err == nil {
+			return info.Size()
+		}
+	}
+	return 0
+}
+
+// summing is a file system that sums up what is read of one of its files.
+type summing struct {
+	fs.FS
+	name   string
+	hadoop *sidecar.Hadoop // nil: none
+	spark  *sidecar.Spark  // nil: none
+
+	size    int64
+	digest  *sidecar.Digest
+	differs error // what the hidden sidecar has against the file
+	whole   bool  // the file was read to its end
+}
+
+// Stat is there so that it asks the file system below, and opens nothing.
+func (s *summing) Stat(name string) (fs.FileInfo, error) { return fs.Stat(s.FS, name) }
+
+func (s *summing) Open(name string) (fs.File, error) {
+	f, err := s.FS.Open(name)
+	if err != nil || name != s.name {
+		return f, err
+	}
+	s.digest = sidecar.NewDigest()
+	var r io.Reader = f
+	if s.hadoop != nil {
+		r = s.hadoop.Reader(f, func(err error) { s.differs = err })
+	}
+	return &summed{File: f, of: s, r: io.TeeReader(r, s.digest)}, nil
+}
+
+type summed struct {
+	fs.File
+	of *summing
+	r  io.Reader
+}
+
+func (f *summed) Stat() (fs.FileInfo, error) {
+	st, err := f.File.Stat()
+	if err == nil {
+		f.of.size = st.Size()
+	}
+	return st, err
+}
+
+func (f *summed) Read(p []byte) (int, error) { return f.r.Read(p) }
+
+// Close reads what the decoder has left: the sums are of the whole file,
+// whatever the decoder made of it.
+func (f *summed) Close() error {
+	_, err := io.Copy(io.Discard, f.r)
+	f.of.whole = err == nil
+	return errors.Join(err, f.File.Close())
+}
+
+// SnapshotCheck compares a snapshot with the deltas that lead to its version.
+type SnapshotCheck struct {
+	// Base is the version that the deltas start from: that of the next older
+	// snapshot, or 0 for the empty state.
+	Base int64
+	// Rows is the number of rows in the snapshot, up to its damage if it has
+	// any.
+	Rows int64
+	// Differing have another value in the replay, Extra are not in it, and
+	// Lacking are in it and not in the snapshot.
+	Differing, Extra, Lacking int64
+	// Damage is what the snapshot cannot be read beyond; nil if it is whole.
+	Damage error
+}
+
+// Equal says whether the rows of the snapshot, as far as they can be read, are
+// those of the replay. It is no verdict on the rows behind the damage of a
+// snapshot, for which Lacking counts them.
+func (c *SnapshotCheck) Equal() bool {
+	return c.Differing == 0 && c.Extra == 0 && (c.Lacking == 0 || c.Damage != nil)
+}
+
+// CompareSnapshot compares the snapshot of a version with what the deltas give
+// from a base on: an older snapshot's version, or 0 for the empty state. The
+// error is that of the replay. It holds the snapshot and the rows that the
+// deltas touch in memory.
+func (p *Partition) CompareSnapshot(ctx context.Context, version, base int64) (*SnapshotCheck, error) {
+	q := *p
+	q.cfg.Warn = nil
+	plan := provider.Plan{Version: version}
+	if base > 0 {
+		plan.Base = provider.File{Name: SnapshotName(base), Kind: provider.SnapshotFile, Version: base}
+	}
+	for d := base + 1; d <= version; d++ {
+		plan.Deltas = append(plan.Deltas, provider.File{Name: DeltaName(d), Kind: provider.DeltaFile, Version: d})
+	}
+	c := &SnapshotCheck{Base: base}
+	t := newTable()
+	t.olderFile()
+	c.Damage = q.each(ctx, provider.File{Name: SnapshotName(version), Kind: provider.SnapshotFile}, func(r *record) bool {
+		t.add(r)
+		return true
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c.Rows = int64(t.len())
+	met := int64(0)
+	err := q.replay(ctx, plan, func(e provider.Entry) bool {
+		value, ok := t.get(e.Key)
+		switch {
+		case !ok:
+			c.Lacking++
+			return true
+		case string(value) != string(e.Value):
+			c.Differing++
+		}
+		met++
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Extra = c.Rows - met
+	return c, nil
+}
+
+// get returns the value that a key has in the table.
+func (t *table) get(key []byte) ([]byte, bool) {
+	if t.len() == 0 {
+		return nil, false
+	}
+	s := t.find(maphash.Bytes(t.seed, key), key)
+	if s.index == 0 {
+		return nil, false
+	}
+	return t.value(&t.recs[s.index-1]), true
+}
