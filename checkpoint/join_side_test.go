@@ -44,13 +44,18 @@ func (m *memory) schema(dir string, key, value *sqltype.Type) {
 	m.file(dir+"/_metadata/schema", append(append(javaUTF("v2"), chunked(text(key))...), chunked(text(value))...))
 }
 
+// pair is a put, or a remove where the value is nil.
 type pair struct{ key, value []byte }
 
-// delta writes a delta of puts.
+// delta writes a delta.
 func (m *memory) delta(name string, rows ...pair) {
 	var body []byte
 	for _, r := range rows {
 		body = append(binary.BigEndian.AppendUint32(body, uint32(len(r.key))), r.key...)
+		if r.value == nil {
+			body = append(body, 0xff, 0xff, 0xff, 0xff)
+			continue
+		}
 		body = append(binary.BigEndian.AppendUint32(body, uint32(len(r.value))), r.value...)
 	}
 	var out bytes.Buffer

@@ -87,7 +87,7 @@ func hint(err error) string {
 	case errors.Is(err, statestore.ErrChecksum) && strings.Contains(err.Error(), ".crc file"):
 		return "copy the file again, or read it as it is with --ignore-crc"
 	case errors.Is(err, statestore.ErrTooLarge), errors.Is(err, statestore.ErrDamaged):
-		return "copy the file again if this is a copy; an older batch that does not need it may still be read with --batch"
+		return "copy the file again if this is a copy; an older batch that does not need it may still be readable"
 	case errors.Is(err, fs.ErrNotExist):
 		return "check the path"
 	}

@@ -91,6 +91,13 @@ func (a *app) info(cmd *cobra.Command, args []string) error {
 	if err := sh.end(); err != nil {
 		return err
 	}
+	for _, op := range cp.Operators() {
+		for _, st := range op.Stores() {
+			if why, cure := st.NeverExpires(); why != "" {
+				a.note("operator " + op.Label() + ": " + why + "; " + cure)
+			}
+		}
+	}
 	return failed
 }
 
@@ -166,7 +173,7 @@ func (a *app) summarise(cp *checkpoint.Checkpoint) (*summary, error) {
 	if b.Offsets != nil {
 		s.WatermarkMs, s.TimestampMs = &b.Offsets.WatermarkMs, &b.Offsets.TimestampMs
 	}
-	if b.Commit != nil {
+	if b.Commit != nil && b.Commit.HasNextWatermark {
 		s.NextWatermark = &b.Commit.NextWatermarkMs
 	}
 	return s, nil

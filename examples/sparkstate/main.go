@@ -3,7 +3,11 @@
 //
 //	sparkstate info     CKPT    what is in it
 //	sparkstate metadata CKPT    rows, keys and bytes of every partition
+//	sparkstate batches  CKPT    what the logs say of each batch
 //	sparkstate read     CKPT    the rows
+//	sparkstate get      CKPT    the row of one key, and its history
+//	sparkstate changes  CKPT    what each batch changed
+//	sparkstate diff     CKPT    two batches or two checkpoints compared
 //	sparkstate skew     CKPT    how unevenly they are spread
 //
 // See the README for each verb with its output.

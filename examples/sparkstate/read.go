@@ -249,20 +249,20 @@ func (r *rowSheet) nested() bool { return r.format == asJSON || r.format == asJS
 
 // rowColumns returns the columns of a row of state.
 func (r *rowSheet) rowColumns() []column {
-	id := column{"partition_id", true}
+	out := append(r.sideColumns("key", r.key), r.sideColumns("value", r.value)...)
+	return append(out, column{"partition_id", true})
+}
+
+// sideColumns returns the columns of a key or a value.
+func (r *rowSheet) sideColumns(name string, t *sqltype.Type) []column {
 	if r.nested() {
-		return []column{{name: "key"}, {name: "value"}, id}
+		return []column{{name: name}}
 	}
 	var out []column
-	for _, side := range []struct {
-		name string
-		t    *sqltype.Type
-	}{{"key", r.key}, {"value", r.value}} {
-		for _, f := range side.t.Fields {
-			out = append(out, column{name: side.name + "." + f.Name})
-		}
+	for _, f := range t.Fields {
+		out = append(out, column{name: name + "." + f.Name})
 	}
-	return append(out, id)
+	return out
 }
 
 func hexColumns() []column {
@@ -331,32 +331,33 @@ func (r *rowSheet) each(n int, writers []sparkjson.Writer, ids *array.Int32) err
 
 // writers returns the writers of the columns of key and value.
 func (r *rowSheet) writers(key, value arrow.Array) ([]sparkjson.Writer, error) {
+	out, err := r.sideWriters(r.key, key)
+	if err != nil {
+		return nil, err
+	}
+	values, err := r.sideWriters(r.value, value)
+	return append(out, values...), err
+}
+
+// sideWriters returns the writers of the columns that sideColumns names.
+func (r *rowSheet) sideWriters(t *sqltype.Type, a arrow.Array) ([]sparkjson.Writer, error) {
+	if r.nested() {
+		w, err := sparkjson.For(t, a)
+		return []sparkjson.Writer{w}, err
+	}
 	var out []sparkjson.Writer
-	for _, side := range []struct {
-		t *sqltype.Type
-		a arrow.Array
-	}{{r.key, key}, {r.value, value}} {
-		if r.nested() {
-			w, err := sparkjson.For(side.t, side.a)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, w)
-			continue
+	st := a.(*array.Struct)
+	for f := range t.Fields {
+		w, err := sparkjson.For(t.Fields[f].Type, st.Field(f))
+		if err != nil {
+			return nil, err
 		}
-		st := side.a.(*array.Struct)
-		for f := range side.t.Fields {
-			w, err := sparkjson.For(side.t.Fields[f].Type, st.Field(f))
-			if err != nil {
-				return nil, err
+		out = append(out, func(b []byte, i int) []byte {
+			if st.IsNull(i) { // the value of a delete
+				return append(b, "null"...)
 			}
-			out = append(out, func(b []byte, i int) []byte {
-				if st.IsNull(i) { // the value of a delete
-					return append(b, "null"...)
-				}
-				return w(b, i)
-			})
-		}
+			return w(b, i)
+		})
 	}
 	return out, nil
 }

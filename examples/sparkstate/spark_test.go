@@ -216,9 +216,10 @@ func TestRowsEqualSparks(t *testing.T) {
 				b, err := fs.ReadFile(c.answers, r.File)
 				require.NoError(t, err)
 				want, got := canonicalLines(t, string(b), nil), canonicalLines(t, out, exception(c.name))
-				if strings.Contains(c.name, "3.2.0-deduplication") {
-					// Spark's reader runs past the rows' end here: the recorded value
-					// schema is not that of the rows. The keys are right.
+				if strings.Contains(c.name, "3.2.0-deduplication") || strings.Contains(c.name, "dedupe_of_rows") {
+					// Spark's reader runs past the rows' end here, into whatever lies
+					// behind them: the recorded value schema is not that of the rows.
+					// The keys are right.
 					want, got = without(want), without(got)
 				}
 				if !assert.Equal(t, r.Rows, len(got), "%v", args) {
@@ -292,7 +293,7 @@ func TestMetadataEqualsSparks(t *testing.T) {
 				if w.Prefix >= 0 {
 					assert.Equal(t, w.Prefix, got.Prefix)
 				}
-				if base := path.Base(c.name); base != "agg_global" && base != "stream_limit" { // one task, one partition
+				if base := path.Base(c.name); base != "agg_global" && base != "stream_limit" && base != "global_limit" { // one task, one partition
 					assert.Equal(t, w.NumPartitions, got.NumPartitions)
 				}
 			}

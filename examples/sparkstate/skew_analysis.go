@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/spf13/cobra"
+
+	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/examples/sparkstate/internal/sparkjson"
+	"github.com/sparkstate/sparkstate/skew"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
+)
+
+// skewAnalysis is what a walk over the keys has found, as the tool shows it.
+type skewAnalysis struct {
+	Verdict         skew.Verdict     `json:"verdict"`
+	Severity        skew.Severity    `json:"severity"`
+	Floor           float64          `json:"floor"`
+	SkewRate        skew.Float       `json:"skewRate"`
+	UnexplainedRate skew.Float       `json:"unexplainedRate"`
+	Chance          *skew.ChanceTest `json:"chance"`
+	Keys            []float64        `json:"keys"`
+	RowsPerKey      skew.Float       `json:"rowsPerKey"`
+	NullKeys        float64          `json:"nullKeys"`
+	TopKeys         []topKey         `json:"topKeys"`
+	TopError        int64            `json:"topError"`
+	Columns         []columnSkew     `json:"columns"`
+	Placement       placed           `json:"placement"`
+	WhatIf          []skew.WhatIf    `json:"whatIf"`
+	Salting         []salting        `json:"salting"`
+	// WatermarkMs is the watermark that the next batch starts with, 0 for none.
+	WatermarkMs  int64             `json:"watermarkMs"`
+	Times        []skew.TimeReport `json:"times"`
+	NeverExpires *string           `json:"neverExpires"`
+	Advice       []string          `json:"advice"`
+	Notes        []string          `json:"notes"`
+}
+
+type topKey struct {
+	Key         json.RawMessage `json:"key"`
+	Value       int64           `json:"value"`
+	Error       int64           `json:"error"`
+	PartitionID *int            `json:"partitionId,omitempty"`
+	OfPartition *skew.Float     `json:"shareOfPartition,omitempty"`
+	OfAll       skew.Float      `json:"share"`
+}
+
+type columnSkew struct {
+	Name     string     `json:"name"`
+	Distinct int64      `json:"distinct"`
+	Exact    bool       `json:"exact"`
+	Null     skew.Float `json:"nullShare"`
+	Top      []topKey   `json:"top"`
+}
+
+type placed struct {
+	Checked       int64    `json:"checked"`
+	Misplaced     int64    `json:"misplaced"`
+	Strict        bool     `json:"strict"`
+	PartitionedBy []string `json:"partitionedBy"`
+}
+
+type salting struct {
+	Keys          int        `json:"keys"`
+	Salts         int        `json:"salts"`
+	MaxOverMedian skew.Float `json:"maxOverMedian"`
+}
+
+// MarshalJSON puts the analysis beside the measures, as one flat object.
+func (s storeSkew) MarshalJSON() ([]byte, error) {
+	type flat storeSkew
+	b, err := json.Marshal(flat(s))
+	if err != nil || s.Analysis == nil {
+		return b, err
+	}
+	more, err := json.Marshal(s.Analysis)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(b[:len(b)-1], ','), more[1:]...), nil
+}
+
+// analysed turns keys into JSON.
+func (a *app) analysed(r *skew.Report) (*skewAnalysis, error) {
+	out := &skewAnalysis{
+		Verdict: r.Verdict, Severity: r.Severity, Floor: r.Floor, SkewRate: r.SkewRate, UnexplainedRate: r.UnexplainedRate,
+		Chance: r.Chance, Keys: r.Keys, RowsPerKey: r.RowsPerKey, NullKeys: r.NullKeys, TopError: r.TopError,
+		WhatIf: r.WhatIf, Advice: r.Advice, Notes: r.Notes, TopKeys: []topKey{}, Columns: []columnSkew{}, Salting: []salting{},
+		Placement: placed{r.Placement.Checked, r.Placement.Misplaced, r.Placement.Strict, r.Placement.PartitionedBy},
+	}
+	for _, k := range r.TopKeys {
+		t, err := a.topKey(k, false)
+		if err != nil {
+			return nil, err
+		}
+		out.TopKeys = append(out.TopKeys, t)
+	}
+	for _, c := range r.Columns {
+		col := columnSkew{Name: c.Name, Distinct: c.Distinct, Exact: c.Exact, Null: c.Null, Top: []topKey{}}
+		for _, k := range c.Top {
+			t, err := a.topKey(k, true)
+			if err != nil {
+				return nil, err
+			}
+			col.Top = append(col.Top, t)
+		}
+		out.Columns = append(out.Columns, col)
+	}
+	for _, s := range r.Salting {
+		out.Salting = append(out.Salting, salting{s.Keys, s.Salts, s.MaxOverMedian})
+	}
+	return out, nil
+}
+
+// lifetime adds what the store's rows have to do with time: which are due, and
+// whether they ever are.
+func (a *app) lifetime(cmd *cobra.Command, s *checkpoint.Store, out *skewAnalysis, opts []checkpoint.Option) error {
+	var err error
+	if out.WatermarkMs, err = s.Operator().Checkpoint().WatermarkMs(); err != nil {
+		a.warn(err)
+	}
+	if out.Times, err = skew.Times(cmd.Context(), s, out.WatermarkMs, opts...); err != nil {
+		return err
+	}
+	if why, cure := s.NeverExpires(); why != "" {
+		out.NeverExpires = &why
+		out.Advice = append(out.Advice, cure)
+	}
+	return nil
+}
+
+// topKey decodes a key; alone says that it is a value of one column.
+func (a *app) topKey(k skew.TopKey, alone bool) (topKey, error) {
+	out := topKey{Value: k.Value, Error: k.Error, OfAll: k.OfAll}
+	if k.Partition >= 0 {
+		out.PartitionID, out.OfPartition = &k.Partition, &k.OfPartition
+	}
+	if k.Type == nil { // no schema: as it is stored
+		out.Key = json.RawMessage(hexWriter([][]byte{k.Row})(nil, 0))
+		return out, nil
+	}
+	rows, err := a.decode("key", k.Type, [][]byte{k.Row}, []int{k.Partition})
+	if err != nil {
+		return out, err
+	}
+	defer rows.Release()
+	out.Key, err = keyJSON(k.Type, rows, alone)
+	return out, err
+}
+
+func keyJSON(t *sqltype.Type, rows *array.Struct, alone bool) (json.RawMessage, error) {
+	w, err := sparkjson.For(t, rows)
+	if alone {
+		w, err = sparkjson.For(t.Fields[0].Type, rows.Field(0))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w(nil, 0), nil
+}
+
+// print writes the analysis for people.
+func (s *skewAnalysis) print(w *bufio.Writer) {
+	fmt.Fprintf(w, "\nverdict: %s (%s)", s.Verdict, s.Severity)
+	if s.SkewRate.Defined() {
+		fmt.Fprintf(w, "; skew rate %s", number(s.SkewRate))
+	}
+	if s.Chance != nil && s.Chance.PValue.Defined() {
+		fmt.Fprintf(w, "; even hashing of %s keys is as uneven with p = %s", number(s.Chance.Keys), number(s.Chance.PValue))
+	}
+	fmt.Fprintln(w)
+	if len(s.TopKeys) > 0 {
+		fmt.Fprintln(w, "largest keys:")
+		for _, k := range s.TopKeys {
+			fmt.Fprintf(w, "  %s  %d, %s of all", short(string(k.Key)), k.Value, percent(k.OfAll))
+			if k.PartitionID != nil {
+				fmt.Fprintf(w, ", %s of partition %d", percent(*k.OfPartition), *k.PartitionID)
+			}
+			fmt.Fprintln(w)
+		}
+		if s.TopError > 0 {
+			fmt.Fprintf(w, "  (estimated, too high by at most %d)\n", s.TopError)
+		}
+	}
+	for _, c := range s.Columns {
+		if len(c.Top) == 0 {
+			continue
+		}
+		var top []string
+		for _, k := range c.Top[:min(3, len(c.Top))] {
+			top = append(top, fmt.Sprintf("%s %s", short(string(k.Key)), percent(k.OfAll)))
+		}
+		more := ""
+		if !c.Exact {
+			more = "more than "
+		}
+		fmt.Fprintf(w, "key column %s: %s%d values; %s", c.Name, more, c.Distinct, strings.Join(top, ", "))
+		if float64(c.Null) > 0 {
+			fmt.Fprintf(w, "; null %s", percent(c.Null))
+		}
+		fmt.Fprintln(w)
+	}
+	if s.Placement.Misplaced > 0 {
+		fmt.Fprintf(w, "%d of %d rows are not in the partition that their hash names", s.Placement.Misplaced, s.Placement.Checked)
+		if len(s.Placement.PartitionedBy) > 0 {
+			fmt.Fprintf(w, "; they are partitioned by %s alone", strings.Join(s.Placement.PartitionedBy, ", "))
+		}
+		fmt.Fprintln(w)
+	}
+	if len(s.WhatIf) > 0 {
+		fmt.Fprintln(w, "at other partition counts:")
+		for _, x := range s.WhatIf {
+			fmt.Fprintf(w, "  %5d  max/median %-6s  to move %-6s  empty %d\n", x.Partitions, number(x.MaxOverMedian), percent(x.Hoover), x.Empty)
+		}
+	}
+	for _, t := range s.Times {
+		fmt.Fprintf(w, "%s %s: from %s to %s; watermark %s, %d rows due", t.Role, t.Column, clock(t.Oldest), clock(t.Newest), clock(&s.WatermarkMs), t.Due)
+		if t.Unset > 0 {
+			fmt.Fprintf(w, ", %d without", t.Unset)
+		}
+		fmt.Fprintln(w)
+	}
+	if s.NeverExpires != nil {
+		fmt.Fprintln(w, "growth: "+*s.NeverExpires)
+	}
+	for _, t := range s.Advice {
+		fmt.Fprintln(w, "advice: "+t)
+	}
+	for _, t := range s.Notes {
+		fmt.Fprintln(w, "note: "+t)
+	}
+}
+
+func percent(f skew.Float) string {
+	if !f.Defined() {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(f))
+}
