@@ -33,6 +33,10 @@ type Column struct {
 	Index []int
 	// Unit is that of the number in the column.
 	Unit Unit
+	// Expires says that a row can go once the watermark has reached the time.
+	// It is false for the event times of joined rows, which stay as long as the
+	// join's condition may need them.
+	Expires bool
 }
 
 // Columns returns the columns of the store that play a part in its operator;
@@ -46,6 +50,9 @@ func (s *Store) Columns() []Column {
 		if side.t != nil {
 			out = append(out, eventTime(side.name, side.t)...)
 		}
+	}
+	for i := range out {
+		out[i].Expires = out[i].Side == "key" || s.op.kind == &sessionWindow
 	}
 	if s.op.kind != nil && s.op.kind.roles != nil {
 		out = append(out, s.op.kind.roles(s)...)
@@ -77,7 +84,7 @@ func (s *Store) valueColumn(name string, r Role, u Unit) []Column {
 	}
 	for i, f := range s.types.value.Fields {
 		if f.Name == name {
-			return []Column{{Role: r, Side: "value", Index: []int{i}, Unit: u}}
+			return []Column{{Role: r, Side: "value", Index: []int{i}, Unit: u, Expires: true}}
 		}
 	}
 	return nil

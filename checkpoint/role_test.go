@@ -25,7 +25,7 @@ func TestColumns(t *testing.T) {
 	windows, err := cp.Store(0, "default")
 	require.NoError(t, err)
 	// Of a window it is the end that the watermark is compared with.
-	assert.Equal(t, []checkpoint.Column{{Role: checkpoint.EventTime, Side: "key", Index: []int{0, 1}, Unit: checkpoint.Microseconds}}, windows.Columns())
+	assert.Equal(t, []checkpoint.Column{{Role: checkpoint.EventTime, Side: "key", Index: []int{0, 1}, Unit: checkpoint.Microseconds, Expires: true}}, windows.Columns())
 	pairs, err := cp.Store(1, "default")
 	require.NoError(t, err)
 	// No event time in the key: these rows never expire.

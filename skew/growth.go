@@ -19,8 +19,9 @@ type TimeReport struct {
 	Oldest *int64 `json:"oldestMs"`
 	Newest *int64 `json:"newestMs"`
 	// Due is the number of rows whose time is not after the watermark: they
-	// are there, and the next batch can remove them.
-	Due int64 `json:"due"`
+	// are there, and the next batch can remove them. nil where that is not for
+	// this column to say, as the event times of joined rows.
+	Due *int64 `json:"due"`
 	// Unset is the number of rows without a time: null, or a timeout of -1.
 	Unset int64 `json:"unset"`
 }
@@ -44,6 +45,9 @@ func Times(ctx context.Context, s *checkpoint.Store, watermarkMs int64, opts ...
 			t = key
 		}
 		out[i].Role, out[i].Column = c.Role, c.Side
+		if c.Expires {
+			out[i].Due = new(int64)
+		}
 		for at, index := t, c.Index; len(index) > 0; index = index[1:] {
 			f := at.Fields[index[0]]
 			out[i].Column += "." + f.Name
@@ -90,8 +94,8 @@ func (t *TimeReport) take(ms int64, set bool, watermarkMs int64) {
 	if t.Newest == nil || ms > *t.Newest {
 		t.Newest = &ms
 	}
-	if watermarkMs > 0 && ms <= watermarkMs {
-		t.Due++
+	if t.Due != nil && watermarkMs > 0 && ms <= watermarkMs {
+		*t.Due++
 	}
 }
 

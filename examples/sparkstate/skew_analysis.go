@@ -218,7 +218,10 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 		}
 	}
 	for _, t := range s.Times {
-		fmt.Fprintf(w, "%s %s: from %s to %s; watermark %s, %d rows due", t.Role, t.Column, clock(t.Oldest), clock(t.Newest), clock(&s.WatermarkMs), t.Due)
+		fmt.Fprintf(w, "%s %s: from %s to %s; watermark %s", t.Role, t.Column, clock(t.Oldest), clock(t.Newest), clock(&s.WatermarkMs))
+		if t.Due != nil {
+			fmt.Fprintf(w, ", %d rows due", *t.Due)
+		}
 		if t.Unset > 0 {
 			fmt.Fprintf(w, ", %d without", t.Unset)
 		}
