@@ -366,18 +366,18 @@ func TestSidecars(t *testing.T) {
 		for name, crc := range map[string]func([]byte) []byte{sidecar.HadoopName("1.delta"): hadoopCRC, sidecar.SparkName("1.delta"): sparkCRC} {
 			t.Run(c.String()+" "+name, func(t *testing.T) {
 				want := map[string]string{"a": "1"}
-				read := func(side []byte, ignore bool) (map[string]string, error, int) {
+				read := func(side []byte, ignore bool) (map[string]string, int, error) {
 					p, w := open(t, fstest.MapFS{"p/1.delta": file(data), "p/" + name: file(side)}, hdfs.Config{IgnoreSidecars: ignore})
 					got, err := entries(p, 1, provider.LoadOptions{})
-					return got, err, len(w.list)
+					return got, len(w.list), err
 				}
-				got, err, warned := read(crc(data), false)
+				got, warned, err := read(crc(data), false)
 				require.NoError(t, err)
 				assert.Equal(t, want, got)
 				assert.Zero(t, warned)
 
 				other := crc(append([]byte("x"), data[1:]...))
-				got, err, warned = read(other, false)
+				got, warned, err = read(other, false)
 				if c.Checksummed() {
 					require.NoError(t, err)
 					assert.Equal(t, want, got)
@@ -386,13 +386,13 @@ func TestSidecars(t *testing.T) {
 					require.ErrorIs(t, err, provider.ErrChecksum)
 					assert.ErrorContains(t, err, "p/1.delta")
 				}
-				got, err, warned = read(other, true)
+				got, warned, err = read(other, true)
 				require.NoError(t, err)
 				assert.Equal(t, want, got)
 				assert.Zero(t, warned)
 
 				// A sidecar that is none is worth a warning.
-				got, err, warned = read([]byte("not a sidecar"), false)
+				got, warned, err = read([]byte("not a sidecar"), false)
 				require.NoError(t, err)
 				assert.Equal(t, want, got)
 				assert.Equal(t, 1, warned)
