@@ -44,9 +44,9 @@ type Options struct {
 // Analyze walks the rows of a store once, as of a batch, and says how unevenly
 // they are spread, whether that is chance, what causes it, and what would help.
 //
-// Memory holds the distinct keys of as many partitions as there are workers,
-// and of the whole store up to ExactKeys; beyond that the heaviest keys are
-// estimated, with the error reported.
+// Memory holds up to ExactKeys keys, and values of each key column, of the
+// whole store, and those of as many partitions as there are workers; where
+// there are more, the heaviest are estimated, with the error reported.
 func Analyze(ctx context.Context, s *checkpoint.Store, o Options, opts ...checkpoint.Option) (*Report, error) {
 	a, err := newAnalysis(ctx, s, o, opts)
 	if err != nil {
@@ -92,8 +92,8 @@ type subset struct {
 // partial is what the walk of one partition has found.
 type partial struct {
 	rows, bytes, value float64
-	keys               *HeavyHitters
-	cols               []*HeavyHitters
+	distinct           int64
+	exact              bool      // whether distinct is
 	nulls              []float64 // by column
 	nullKey            float64
 	histogram          [][]float64 // by number of partitions
@@ -200,6 +200,24 @@ func subsets(key *sqltype.Type) []subset {
 	return out
 }
 
+// walker is what the walk of one partition gathers of its keys.
+type walker struct {
+	keys    *HeavyHitters
+	cols    []*HeavyHitters
+	readers []*columnReader
+}
+
+func (a *analysis) newWalker() *walker {
+	w := &walker{keys: NewHeavyHitters(a.o.ExactKeys, 0)}
+	if a.key != nil {
+		for i := range a.key.Fields {
+			w.cols = append(w.cols, NewHeavyHitters(a.o.ExactKeys, 0))
+			w.readers = append(w.readers, newColumnReader(a.key, i))
+		}
+	}
+	return w
+}
+
 // walk walks all partitions, some at a time, and takes what they found together
 // in order, so that the answer does not depend on timing.
 func (a *analysis) walk(ctx context.Context) error {
@@ -207,76 +225,101 @@ func (a *analysis) walk(ctx context.Context) error {
 	for start := 0; start < a.n; start += a.o.Workers {
 		end := min(start+a.o.Workers, a.n)
 		errs := make([]error, end-start)
+		walkers := make([]*walker, end-start)
 		var running sync.WaitGroup
 		for p := start; p < end; p++ {
-			running.Go(func() { errs[p-start] = a.partition(ctx, p) })
+			running.Go(func() {
+				walkers[p-start] = a.newWalker()
+				errs[p-start] = a.partition(ctx, walkers[p-start], p)
+			})
 		}
 		running.Wait()
-		for p := start; p < end; p++ {
-			if err := errs[p-start]; err != nil {
-				return err
+		for i, w := range walkers {
+			if errs[i] != nil {
+				return errs[i]
 			}
-			a.merge(&a.parts[p])
+			a.merge(w, &a.parts[start+i])
 		}
 	}
 	return nil
 }
 
 // partition walks one partition.
-func (a *analysis) partition(ctx context.Context, p int) error {
+func (a *analysis) partition(ctx context.Context, w *walker, p int) error {
 	part := &a.parts[p]
-	part.keys = NewHeavyHitters(a.o.ExactKeys, 0)
-	part.nulls = make([]float64, len(a.cols))
+	part.nulls = make([]float64, len(w.cols))
 	part.fits = make([]int64, len(a.subset))
 	part.histogram = make([][]float64, len(a.counts))
 	for i, n := range a.counts {
 		part.histogram[i] = make([]float64, n)
 	}
-	var readers []*columnReader
-	for i := range a.cols {
-		part.cols = append(part.cols, NewHeavyHitters(a.o.ExactKeys, 0))
-		readers = append(readers, newColumnReader(a.key, i))
-	}
 	for g, err := range a.rows(ctx, p) {
 		if err != nil {
 			return err
 		}
-		w, err := a.weigh(g)
+		weight, err := a.weigh(g)
 		if err != nil {
 			return err
 		}
 		part.rows++
 		part.bytes += float64(len(g.Stored.Key) + len(g.Stored.Value))
-		part.value += w
+		part.value += weight
 		if a.key == nil {
 			continue
 		}
-		if !a.alike {
-			part.keys.Add(g.Key, int64(math.Round(w)))
-		}
-		nulls := 0
-		for i, r := range readers {
-			v, null, err := r.value(g.Key)
-			if err != nil {
-				return err
-			}
-			if null {
-				nulls++
-				part.nulls[i] += w
-			}
-			part.cols[i].Add(v, int64(math.Round(w)))
-		}
-		if nulls > 0 && nulls == len(readers) {
-			part.nullKey += w
+		if err := w.look(a, part, g.Key, weight, p); err != nil {
+			return err
 		}
 		if a.hasher == nil {
 			continue
 		}
-		if err := part.place(a, p, g.Key, w); err != nil {
+		if err := part.place(a, p, g.Key, weight); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// look takes a key in, as a whole and column by column.
+func (w *walker) look(a *analysis, part *partial, key []byte, weight float64, p int) error {
+	units := int64(math.Round(weight))
+	if !a.alike {
+		w.keys.add(key, units, p)
+	}
+	nulls := 0
+	for i, r := range w.readers {
+		v, null, err := r.value(key)
+		if err != nil {
+			return err
+		}
+		if null {
+			nulls++
+			part.nulls[i] += weight
+		}
+		w.cols[i].add(v, units, 0)
+	}
+	if nulls > 0 && nulls == len(w.readers) {
+		part.nullKey += weight
+	}
+	return nil
+}
+
+// merge takes what one partition has found into the whole.
+func (a *analysis) merge(w *walker, part *partial) {
+	part.distinct, part.exact = w.keys.Distinct()
+	switch {
+	case a.alike:
+		// Each row is a key of its own.
+		part.distinct, part.exact = int64(part.rows), true
+	case part.exact:
+		w.keys.each(func(_ []byte, weight int64, _ int) { a.sizes.Add(float64(weight)) })
+	default:
+		a.spill = true
+	}
+	a.keys.Merge(w.keys)
+	for i, c := range w.cols {
+		a.cols[i].Merge(c)
+	}
 }
 
 // rows yields the rows of a partition under their grouping keys; without a
@@ -339,23 +382,6 @@ func (part *partial) place(a *analysis, p int, key []byte, w float64) error {
 	return nil
 }
 
-// merge takes what one partition has found into the whole, and lets go of what
-// is large.
-func (a *analysis) merge(part *partial) {
-	if a.alike {
-		// Each row is a key of its own.
-	} else if _, exact := part.keys.Distinct(); exact {
-		part.keys.each(func(_ string, w int64) { a.sizes.Add(float64(w)) })
-	} else {
-		a.spill = true
-	}
-	a.keys.Merge(part.keys)
-	for i, c := range part.cols {
-		a.cols[i].Merge(c)
-	}
-	part.cols = nil
-}
-
 // keysOf returns the number of distinct keys of each partition; nil where it
 // is not known.
 func (a *analysis) keysOf(ctx context.Context) ([]float64, error) {
@@ -364,10 +390,9 @@ func (a *analysis) keysOf(ctx context.Context) ([]float64, error) {
 	}
 	out := make([]float64, a.n)
 	for p := range a.parts {
-		n, exact := a.parts[p].keys.Distinct()
+		n, exact := a.parts[p].distinct, a.parts[p].exact
 		switch {
 		case a.alike:
-			n = int64(a.parts[p].rows)
 		case a.o.Measure == ByChanges && exact:
 			// The keys that were changed, not those that are there.
 		case !exact, a.o.Measure != ByRows && a.o.Measure != ByBytes:
@@ -437,13 +462,8 @@ func (a *analysis) topKeys(r *Report) {
 	r.TopError = a.keys.Error()
 	for _, h := range a.keys.Top(a.o.Top) {
 		k := a.top(r, h, a.key)
-		for p := range a.parts {
-			if a.parts[p].keys.weight(h.Key) > 0 {
-				k.Partition = p
-				k.OfPartition = shareOf(float64(h.Weight), r.Values[p])
-				break
-			}
-		}
+		k.Partition = h.tag
+		k.OfPartition = shareOf(float64(h.Weight), r.Values[h.tag])
 		r.TopKeys = append(r.TopKeys, k)
 	}
 	for _, p := range a.parts {

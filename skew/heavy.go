@@ -3,7 +3,7 @@ package skew
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
+	"hash/maphash"
 	"slices"
 )
 
@@ -13,145 +13,170 @@ type Heavy struct {
 	Key []byte
 	// Weight is what was added for it: exact, or too high by at most Error.
 	Weight int64
-	// Error bounds the overestimate; 0 where the count is exact.
+	// Error bounds the overestimate; 0 where the weight is exact.
 	Error int64
+
+	tag int // of the first addition that is still held
 }
 
 // HeavyHitters finds the keys with the largest weights in a stream, in bounded
-// memory: exactly as long as there are few keys, and then by Space-Saving
-// (Metwally, Agrawal and El Abbadi, "Efficient Computation of Frequent and
-// Top-k Elements in Data Streams", ICDT 2005). Of c counters kept, none is too
-// high by more than 1/c of the total, and every key that has more than 1/c of
-// the total is among them.
+// memory: exactly as long as there are few keys, and then with a bound on the
+// error.
+//
+// Keys are counted in a table. Once it holds more than it may, the weights of
+// all keys are lowered by the same amount, so much that only some counters
+// are left, and what falls to 0 is dropped. So no key is ever too low by more
+// than the sum of these amounts, and a key that is heavier than that sum is
+// held for certain. The method is that of Misra and Gries ("Finding Repeated
+// Elements", 1982) in the form of Anderson et al. ("A High-Performance
+// Algorithm for Identifying Frequent Items in Data Streams", IMC 2017), which
+// lowers many at a time and so costs a constant for each row.
 //
 // Make one with [NewHeavyHitters]; it is not for concurrent use.
 type HeavyHitters struct {
-	exact    map[string]int64 // until there are more than limit
-	limit    int
-	counters int
-	index    map[string]*counter
-	heap     counterHeap
+	seed     maphash.Seed
+	slots    []int32 // index+1 of an entry; open addressing, a power of two
+	entries  []heavyEntry
+	arena    []byte
+	exact    int // keys that are counted exactly
+	counters int // that are kept from then on
+	limit    int // of the two the one in force
+	lowered  int64
 	total    int64
-	distinct int64
-	lossy    bool // something merged in had dropped keys
+	most     int64 // keys held at the most
+	lossy    bool
+}
+
+type heavyEntry struct {
+	hash   uint64
+	offset int
+	length int32
+	tag    int32
+	weight int64
 }
 
 // The bounds that hold unless others are given: keys counted exactly, and
 // counters kept when there are more.
 const (
 	ExactKeys     = 1 << 20
-	HeavyCounters = 1 << 14
+	HeavyCounters = 1 << 16
 )
 
 // NewHeavyHitters counts exactly up to so many keys, and with so many counters
 // from then on; 0 stands for [ExactKeys] and [HeavyCounters].
 func NewHeavyHitters(exact, counters int) *HeavyHitters {
-	if exact <= 0 {
-		exact = ExactKeys
-	}
-	if counters <= 0 {
-		counters = HeavyCounters
-	}
-	return &HeavyHitters{exact: make(map[string]int64), limit: exact, counters: counters}
+	exact, counters = cmp.Or(max(exact, 0), ExactKeys), cmp.Or(max(counters, 0), HeavyCounters)
+	return &HeavyHitters{seed: maphash.MakeSeed(), exact: exact, counters: counters, limit: exact}
 }
 
 // Add adds a weight for a key. Weights that are not above 0 are not counted.
-func (h *HeavyHitters) Add(key []byte, weight int64) {
+func (h *HeavyHitters) Add(key []byte, weight int64) { h.add(key, weight, 0) }
+
+func (h *HeavyHitters) add(key []byte, weight int64, tag int) {
 	if weight <= 0 {
 		return
 	}
 	h.total += weight
-	if h.exact != nil {
-		h.exact[string(key)] += weight
-		if len(h.exact) > h.limit {
-			h.spill()
+	sum := maphash.Bytes(h.seed, key)
+	if e := h.find(sum, key); e != nil {
+		e.weight += weight
+		return
+	}
+	if len(h.entries) >= h.limit {
+		h.lower()
+	}
+	if 4*(len(h.entries)+1) > 3*len(h.slots) {
+		h.rehash(max(64, 2*len(h.slots)))
+	}
+	h.entries = append(h.entries, heavyEntry{hash: sum, offset: len(h.arena), length: int32(len(key)), tag: int32(tag), weight: weight})
+	h.arena = append(h.arena, key...)
+	h.place(len(h.entries) - 1)
+	h.most = max(h.most, int64(len(h.entries)))
+}
+
+func (h *HeavyHitters) key(e *heavyEntry) []byte {
+	return h.arena[e.offset : e.offset+int(e.length) : e.offset+int(e.length)]
+}
+
+// find returns the key's entry, nil where it is not held.
+func (h *HeavyHitters) find(sum uint64, key []byte) *heavyEntry {
+	if len(h.slots) == 0 {
+		return nil
+	}
+	mask := uint64(len(h.slots) - 1)
+	for i := sum & mask; h.slots[i] != 0; i = (i + 1) & mask {
+		if e := &h.entries[h.slots[i]-1]; e.hash == sum && bytes.Equal(h.key(e), key) {
+			return e
 		}
-		return
 	}
-	h.count(key, weight)
+	return nil
 }
 
-// spill goes over from counting exactly to the counters.
-func (h *HeavyHitters) spill() {
-	all := h.exact
-	h.exact = nil
-	h.distinct = int64(len(all))
-	h.index = make(map[string]*counter, h.counters)
-	// The heaviest first, so that nothing exact is lost that a counter can hold.
-	keys := make([]string, 0, len(all))
-	for k := range all {
-		keys = append(keys, k)
+func (h *HeavyHitters) place(index int) {
+	mask := uint64(len(h.slots) - 1)
+	i := h.entries[index].hash & mask
+	for h.slots[i] != 0 {
+		i = (i + 1) & mask
 	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b)) })
-	for _, k := range keys[:min(len(keys), h.counters)] {
-		c := &counter{key: k, weight: all[k]}
-		h.index[k] = c
-		h.heap = append(h.heap, c)
-	}
-	heap.Init(&h.heap)
-	for _, k := range keys[min(len(keys), h.counters):] {
-		h.count([]byte(k), all[k])
+	h.slots[i] = int32(index + 1)
+}
+
+func (h *HeavyHitters) rehash(slots int) {
+	h.slots = make([]int32, slots)
+	for i := range h.entries {
+		h.place(i)
 	}
 }
 
-func (h *HeavyHitters) count(key []byte, weight int64) {
-	if c, ok := h.index[string(key)]; ok {
-		c.weight += weight
-		heap.Fix(&h.heap, c.at)
-		return
+// lower makes room: it takes so much off every weight that at most half of the
+// counters stay.
+func (h *HeavyHitters) lower() {
+	h.limit, h.lossy = h.counters, true
+	keep := h.counters / 2
+	weights := make([]int64, len(h.entries))
+	for i, e := range h.entries {
+		weights[i] = e.weight
 	}
-	if len(h.heap) < h.counters {
-		c := &counter{key: string(key), weight: weight}
-		h.index[c.key] = c
-		heap.Push(&h.heap, c)
-		return
+	slices.Sort(weights)
+	by := weights[max(0, len(weights)-1-keep)]
+	h.lowered += by
+	old, arena := h.entries, h.arena
+	h.entries, h.arena = make([]heavyEntry, 0, h.counters), nil
+	for _, e := range old {
+		if e.weight -= by; e.weight > 0 {
+			at := len(h.arena)
+			h.arena = append(h.arena, arena[e.offset:e.offset+int(e.length)]...)
+			e.offset = at
+			h.entries = append(h.entries, e)
+		}
 	}
-	// The lightest makes room; what it had might have been the newcomer's.
-	c := h.heap[0]
-	delete(h.index, c.key)
-	c.key, c.error = string(key), c.weight
-	c.weight += weight
-	h.index[c.key] = c
-	heap.Fix(&h.heap, 0)
+	slots := 64
+	for 3*slots < 4*(h.counters+1) {
+		slots *= 2
+	}
+	h.rehash(slots)
 }
 
-// each calls fn with every key that is held, and its weight.
-func (h *HeavyHitters) each(fn func(key string, weight int64)) {
-	for k, w := range h.exact {
-		fn(k, w)
-	}
-	for _, c := range h.heap {
-		fn(c.key, c.weight)
+// each calls fn with every key that is held and the least that it weighs.
+func (h *HeavyHitters) each(fn func(key []byte, weight int64, tag int)) {
+	for i := range h.entries {
+		e := &h.entries[i]
+		fn(h.key(e), e.weight, int(e.tag))
 	}
 }
 
-// weight returns the weight of a key, 0 where it is not held.
-func (h *HeavyHitters) weight(key []byte) int64 {
-	if h.exact != nil {
-		return h.exact[string(key)]
-	}
-	if c, ok := h.index[string(key)]; ok {
-		return c.weight
-	}
-	return 0
-}
-
-// Merge adds what another has counted, which stays as it is. Errors add up.
+// Merge adds what another has counted, which stays as it is. The errors add
+// up.
 func (h *HeavyHitters) Merge(o *HeavyHitters) {
-	// Sorted, so that the result does not depend on the order of a map.
-	for _, x := range o.Top(max(len(o.exact), len(o.heap))) {
-		h.Add(x.Key, x.Weight)
-		if c := h.index[string(x.Key)]; c != nil {
-			c.error += x.Error
-		}
-	}
-	if _, exact := o.Distinct(); !exact {
-		// What the other has dropped is part of the total all the same.
-		held := int64(0)
-		o.each(func(_ string, w int64) { held += w })
-		h.total += o.total - held
-		h.lossy = true
-	}
+	held := int64(0)
+	o.each(func(key []byte, weight int64, tag int) {
+		h.add(key, weight, tag)
+		held += weight
+	})
+	h.total += o.total - held // what the other has dropped
+	h.lowered += o.lowered
+	h.lossy = h.lossy || o.lossy
+	h.most = max(h.most, o.most)
 }
 
 // Total returns the sum of all weights.
@@ -159,66 +184,32 @@ func (h *HeavyHitters) Total() int64 { return h.total }
 
 // Distinct returns the number of different keys, and whether that is exact; if
 // not, there are more than it says.
-func (h *HeavyHitters) Distinct() (int64, bool) {
-	if h.exact != nil {
-		return int64(len(h.exact)), !h.lossy
-	}
-	return h.distinct, false
-}
+func (h *HeavyHitters) Distinct() (int64, bool) { return h.most, !h.lossy }
 
 // Error returns by how much a weight can be too high: 0 while counting is
-// exact.
-func (h *HeavyHitters) Error() int64 {
-	if h.exact != nil || len(h.heap) < h.counters {
-		return 0
-	}
-	return h.heap[0].weight
-}
+// exact. A key that is not among [HeavyHitters.Top] weighs no more.
+func (h *HeavyHitters) Error() int64 { return h.lowered }
 
 // Top returns the k keys with the largest weights, the largest first; of equal
 // ones the lower key comes first.
 func (h *HeavyHitters) Top(k int) []Heavy {
-	var all []Heavy
-	for key, w := range h.exact {
-		all = append(all, Heavy{Key: []byte(key), Weight: w})
+	order := func(a, b *heavyEntry) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), bytes.Compare(h.key(a), h.key(b)))
 	}
-	for _, c := range h.heap {
-		all = append(all, Heavy{Key: []byte(c.key), Weight: c.weight, Error: c.error})
+	// The k largest so far, in order; few entries get in.
+	var top []*heavyEntry
+	for i := range h.entries {
+		e := &h.entries[i]
+		if len(top) == k && (k == 0 || order(e, top[k-1]) > 0) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(top, e, order)
+		top = slices.Insert(top, at, e)
+		top = top[:min(len(top), k)]
 	}
-	slices.SortFunc(all, func(a, b Heavy) int {
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), bytes.Compare(a.Key, b.Key))
-	})
-	return slices.Clip(all[:min(k, len(all))])
-}
-
-// counter is a key of Space-Saving and its place in the heap.
-type counter struct {
-	key           string
-	weight, error int64
-	at            int
-}
-
-// counterHeap has the lightest counter on top.
-type counterHeap []*counter
-
-func (h counterHeap) Len() int           { return len(h) }
-func (h counterHeap) Less(i, j int) bool { return h[i].weight < h[j].weight }
-func (h counterHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-
-// Push and Pop make it a heap.Interface.
-func (h *counterHeap) Push(x any) {
-	c := x.(*counter)
-	c.at = len(*h)
-	*h = append(*h, c)
-}
-
-// Pop is described at Push.
-func (h *counterHeap) Pop() any {
-	old := *h
-	c := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return c
+	var out []Heavy
+	for _, e := range top {
+		out = append(out, Heavy{Key: bytes.Clone(h.key(e)), Weight: e.weight + h.lowered, Error: h.lowered, tag: int(e.tag)})
+	}
+	return out
 }
