@@ -85,7 +85,7 @@ object Gen {
     val r = new Random(7)
     val start = Instant.parse("2026-01-05T09:00:00Z").toEpochMilli
     for (minute <- 0 until 5)
-      Seq.fill(24)(Event(s"k${r.nextInt(16)}", r.nextInt(1000).toLong, new Timestamp(start + minute * 60000L + r.nextInt(60000))))
+      Seq.fill(24)(Event(s"k${r.nextInt(40)}", r.nextInt(1000).toLong, new Timestamp(start + minute * 60000L + r.nextInt(60000))))
         .toDS.coalesce(1).write.mode("append").parquet(s"$root/input")
     spark.readStream.schema(Seq.empty[Event].toDF.schema).option("maxFilesPerTrigger", 1).parquet(s"$root/input").as[Event]
   }

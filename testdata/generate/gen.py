@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Callable
 
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+os.environ["TZ"] = "UTC"  # PySpark takes a datetime without a zone for one of this machine's
+time.tzset()
 
 import pyspark
 from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
@@ -148,7 +150,7 @@ def make(spark: SparkSession, c: Case, folder: Path, seed: int, partitions):
 def ad_billing(b: Bench):
     """Clicks, deduplicated by profile and adviser, counted per adviser in windows of
     5 minutes; 30 % of them go to one hot adviser."""
-    clicks = b.stream("clicks", rows.clicks(b.rng(1), 6, 100, hot=.3, seconds=120), rows.CLICK)
+    clicks = b.stream("clicks", rows.clicks(b.rng(1), 6, 120, hot=.3, seconds=120), rows.CLICK)
     billed = (clicks.withWatermark("timestamp", "1 minute")
               .dropDuplicates(["profile_id", "adviser_id"])
               .groupBy(F.window("timestamp", "5 minutes"), "adviser_id").agg(F.count("*").alias("clicks")))

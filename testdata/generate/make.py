@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
 """Make every fixture in testdata again: run real Spark, ask it what it wrote, pack.
 
-usage: make.py [--work DIR] [VERSION/CASE...]
+usage: make.py [--work DIR] [--pack] [VERSION/CASE...]
 
 Needs Python 3.10 or later, Java 17 and a package index for PySpark; nothing
 else. It makes one virtual environment for each version of Spark, a checkpoint
 for each case of PLAN, and Spark's answers about each; all of that stays in the
 work folder. Then it puts the results in place of those in testdata and writes
-MANIFEST.sha256. With cases named, only those are made; with --pack, none.
+MANIFEST.sha256. With cases named, only those are made; with --pack none is made, only packed.
 """
 import argparse
 import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import venv
 import zipfile
@@ -56,8 +55,7 @@ def python(work: Path, version) -> Path:
 
 
 def run(*command):
-    settings = {"TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1"}
-    subprocess.run([str(part) for part in command], check=True, env=os.environ | settings)
+    subprocess.run([str(part) for part in command], check=True, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
 
 
 def generate(work: Path, version, cases):
