@@ -23,7 +23,7 @@ func (s *Store) Changes(ctx context.Context, from, to int64, opts ...Option) ite
 		}
 		for rec, err := range st.Changes(ctx, from+1, to+1, below...) {
 			if err != nil {
-				yield(nil, err)
+				yield(nil, s.explain(ctx, to, err))
 				return
 			}
 			if !yield(rec, nil) {

@@ -43,6 +43,8 @@ func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 // reason: ErrNotCommitted, or the provider's error about the file that is
 // missing.
 type BatchError struct {
+	// Batch is the one that was asked for; negative where none was, or where it
+	// is none.
 	Batch int64
 	// Readable lists the batches that every partition of the store can load,
 	// judged by file names, in ascending order.
@@ -54,6 +56,9 @@ func (e *BatchError) Error() string {
 	can := "no batch of this store can be read"
 	if len(e.Readable) > 0 {
 		can = "batches that can be read: " + Ranges(e.Readable)
+	}
+	if e.Batch < 0 {
+		return fmt.Sprintf("%v; %s", e.Err, can)
 	}
 	return fmt.Sprintf("batch %d: %v; %s", e.Batch, e.Err, can)
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sidecar"
 )
 
@@ -81,7 +82,7 @@ func readBounded(fsys fs.FS, name string, limit int64) (_ []byte, err error) {
 // numbered returns the decimal names of a directory in ascending order;
 // directories or files, as asked. A directory that does not exist has none.
 func numbered(fsys fs.FS, dir string, dirs bool) ([]int64, error) {
-	entries, err := fs.ReadDir(fsys, dir)
+	entries, err := provider.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

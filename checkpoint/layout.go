@@ -24,8 +24,12 @@ const (
 
 // classify looks at a directory, and into a few of those below it, to tell
 // what it is.
-func classify(fsys fs.FS, dir string) (level, error) {
-	entries, err := fs.ReadDir(fsys, dir)
+func classify(fsys fs.FS, dir string) (level, error) { return classifyTo(fsys, dir, 2) }
+
+// classifyTo looks so many levels down: a state directory has partitions two
+// below.
+func classifyTo(fsys fs.FS, dir string, depth int) (level, error) {
+	entries, err := provider.ReadDir(fsys, dir)
 	if err != nil {
 		return levelNone, err
 	}
@@ -40,6 +44,9 @@ func classify(fsys fs.FS, dir string) (level, error) {
 	if ok, err := isPartition(fsys, dir, entries); ok || err != nil {
 		return levelPartition, err
 	}
+	if depth == 0 {
+		return levelNone, nil
+	}
 	// Any of the first few tells; a partition may be empty.
 	const look = 8
 	seen := 0
@@ -50,7 +57,7 @@ func classify(fsys fs.FS, dir string) (level, error) {
 		if seen++; seen > look {
 			break
 		}
-		switch below, err := classify(fsys, path.Join(dir, e.Name())); {
+		switch below, err := classifyTo(fsys, path.Join(dir, e.Name()), depth-1); {
 		case err != nil:
 			return levelNone, err
 		case below == levelPartition:
@@ -73,7 +80,7 @@ func isPartition(fsys fs.FS, dir string, entries []fs.DirEntry) (bool, error) {
 		if !isStoreDir(e) {
 			continue
 		}
-		inner, err := fs.ReadDir(fsys, path.Join(dir, e.Name()))
+		inner, err := provider.ReadDir(fsys, path.Join(dir, e.Name()))
 		if err != nil {
 			return false, err
 		}
@@ -176,7 +183,7 @@ const maxID = 1<<20 - 1
 // descend looks for the one directory below that is a checkpoint, as in a zip
 // file or in a folder made around it.
 func descend(fsys fs.FS, dir string) (string, error) {
-	entries, err := fs.ReadDir(fsys, dir)
+	entries, err := provider.ReadDir(fsys, dir)
 	if err != nil {
 		return "", err
 	}

@@ -75,6 +75,22 @@ func unsupportedLog(what string, v int) error {
 		Detail: fmt.Sprintf("version %d of the %s log", v, what)}
 }
 
+// scalar is a conf value. Spark writes strings; in a log edited by hand it may
+// be a bare number or boolean.
+type scalar string
+
+// UnmarshalJSON takes strings, numbers and booleans.
+func (s *scalar) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && (b[0] == '{' || b[0] == '[') {
+		return fmt.Errorf("a conf value is no text: %.40s", b)
+	}
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, (*string)(s))
+	}
+	*s = scalar(b)
+	return nil
+}
+
 // ParseOffsetLog parses a file of offsets/. Errors are *statestore.FileError
 // without a path.
 func ParseOffsetLog(b []byte) (*OffsetLog, error) {
@@ -93,12 +109,18 @@ func ParseOffsetLog(b []byte) (*OffsetLog, error) {
 		var m struct {
 			Watermark int64             `json:"batchWatermarkMs"`
 			Timestamp int64             `json:"batchTimestampMs"`
-			Conf      map[string]string `json:"conf"`
+			Conf      map[string]scalar `json:"conf"`
 		}
 		if err := json.Unmarshal([]byte(meta), &m); err != nil {
 			return nil, &statestore.FileError{Offset: -1, Kind: statestore.ErrCorrupt, Detail: "the metadata line is no JSON that Spark writes", Err: err}
 		}
-		o.WatermarkMs, o.TimestampMs, o.Conf = m.Watermark, m.Timestamp, m.Conf
+		o.WatermarkMs, o.TimestampMs = m.Watermark, m.Timestamp
+		if m.Conf != nil {
+			o.Conf = make(map[string]string, len(m.Conf))
+			for k, v := range m.Conf {
+				o.Conf[k] = string(v)
+			}
+		}
 	} else if v >= 2 {
 		return nil, corruptLog("the metadata line is empty")
 	}

@@ -92,6 +92,9 @@ func Open(name string, opts ...OpenOption) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := openable(abs); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
 		if z, zerr := openZip(abs, opts); z != nil || zerr != nil {
@@ -121,6 +124,28 @@ func Open(name string, opts ...OpenOption) (*Checkpoint, error) {
 		return whole, c.Close()
 	}
 	return c, nil
+}
+
+// openable refuses what is neither a directory nor a file: opening a FIFO
+// would block for ever. What cannot be looked at is left to whoever opens it.
+func openable(abs string) error {
+	parent := filepath.Dir(abs)
+	if parent == abs {
+		return nil
+	}
+	dir, err := os.OpenRoot(parent)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	st, err := dir.Lstat(filepath.Base(abs))
+	if err != nil {
+		return nil
+	}
+	if m := st.Mode(); !m.IsDir() && !m.IsRegular() && m&fs.ModeSymlink == 0 {
+		return fmt.Errorf("neither a directory nor a file (%s)", m.Type())
+	}
+	return nil
 }
 
 // above looks for the checkpoint of which a directory is a part: state/…

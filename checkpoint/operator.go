@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
@@ -188,7 +189,7 @@ func (o *Operator) storeNames() ([]string, error) {
 		if i == look {
 			break
 		}
-		entries, err := fs.ReadDir(o.cp.fsys, o.dirs[p])
+		entries, err := provider.ReadDir(o.cp.fsys, o.dirs[p])
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/sparkstate/sparkstate/statestore/provider"
 )
 
 // Format is the layout of the state files.
@@ -102,7 +104,7 @@ func (c *Checkpoint) findFormat() (Format, bool) {
 }
 
 func formatOf(fsys fs.FS, dir string) (Format, bool) {
-	entries, err := fs.ReadDir(fsys, dir)
+	entries, err := provider.ReadDir(fsys, dir)
 	if err != nil {
 		return OtherFormat, false // whoever reads it will say so
 	}

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sidecar"
 )
 
@@ -46,7 +47,7 @@ func (c *Checkpoint) SourceLogs() ([]*SourceLog, error) {
 		return nil, nil
 	}
 	dir := path.Join(c.at.root, "sources")
-	entries, err := fs.ReadDir(c.fsys, dir)
+	entries, err := provider.ReadDir(c.fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -79,7 +80,7 @@ func (l *SourceLog) order() uint64 {
 }
 
 func (l *SourceLog) list() error {
-	entries, err := fs.ReadDir(l.cp.fsys, l.dir)
+	entries, err := provider.ReadDir(l.cp.fsys, l.dir)
 	if err != nil {
 		return err
 	}

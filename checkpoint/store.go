@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"path"
@@ -119,6 +120,18 @@ func (s *Store) PrefixColumns() (int, Source) {
 	return k.prefixColumns(s.types.key), Inferred
 }
 
+// Absent returns the partitions that have no directory: they count as empty. A
+// query that ran has one for each, so a copy may be incomplete.
+func (s *Store) Absent() []int {
+	var out []int
+	for p := range s.op.partitions {
+		if _, ok := s.op.dirs[p]; !ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // dirs returns the directory of the store in each partition that exists.
 func (s *Store) dirs() map[int]string {
 	if s.name == defaultStore {
@@ -147,7 +160,14 @@ func (s *Store) openPartition(dir string) (provider.Partition, error) {
 			cfg.Codec = codec.Unknown
 		}
 	}
-	return hdfs.Open(c.fsys, dir, cfg)
+	p, err := hdfs.Open(c.fsys, dir, cfg)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && s.name != defaultStore {
+			c.warn(fmt.Errorf("%s is not there, though its operator has it elsewhere; it counts as empty", dir))
+		}
+		return nil, err
+	}
+	return p, nil
 }
 
 // newState makes the store below, which knows versions.
@@ -312,7 +332,7 @@ func (s *Store) resolve(ctx context.Context, opts []Option) (At, []statestore.Op
 	}
 	switch {
 	case last < 0:
-		return At{}, nil, s.batchError(ctx, b, fmt.Errorf("%w: no batch is", ErrNotCommitted))
+		return At{}, nil, s.batchError(ctx, b, fmt.Errorf("%w: no batch of this query is, yet", ErrNotCommitted))
 	case b < 0:
 		return At{}, nil, s.batchError(ctx, b, errors.New("batches count from 0"))
 	case b > last:
@@ -331,6 +351,10 @@ func (s *Store) batchError(ctx context.Context, batch int64, cause error) error 
 // which batches can be read.
 func (s *Store) explain(ctx context.Context, batch int64, err error) error {
 	var be *BatchError
+	var fe *statestore.FileError
+	if errors.As(err, &fe) && strings.Contains(fe.Condition, "MISSING_SNAPSHOT") {
+		return err // a snapshot that was asked for by name
+	}
 	if errors.As(err, &be) || !errors.Is(err, statestore.ErrMissing) && !errors.Is(err, statestore.ErrCleanedUp) {
 		return err
 	}

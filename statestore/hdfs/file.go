@@ -101,7 +101,7 @@ func (p *Partition) regular(name string) error {
 	if mode&fs.ModeSymlink != 0 {
 		st, err := fs.Stat(p.fsys, path.Join(p.dir, name))
 		if err != nil {
-			return err
+			return provider.Unreachable(path.Join(p.dir, name), err)
 		}
 		mode = st.Mode().Type()
 	}

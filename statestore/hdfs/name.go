@@ -54,7 +54,7 @@ type listing struct {
 }
 
 func list(fsys fs.FS, dir string) (*listing, error) {
-	entries, err := fs.ReadDir(fsys, dir)
+	entries, err := provider.ReadDir(fsys, dir)
 	if err != nil {
 		return nil, err
 	}

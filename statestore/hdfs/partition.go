@@ -27,7 +27,7 @@ type Config struct {
 	IgnoreSidecars bool
 	// MaxRowBytes bounds the length of a key or value, in bytes. 0 means 1 MiB
 	// plus 255 times the stored size of the file, which is more than the
-	// compressions make of real rows.
+	// compressions make of real rows, and at most 128 MiB.
 	MaxRowBytes int64
 	// Warn is told of what is wrong and changes no row. It may be called from
 	// several goroutines at once; nil drops the warnings.

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/provider"
 )
 
@@ -46,7 +47,7 @@ func (p *Partition) scan(f provider.File) (*scanner, error) {
 	}
 	s := &scanner{file: fl, snapshot: f.Kind == provider.SnapshotFile, limit: p.cfg.MaxRowBytes}
 	if s.limit <= 0 {
-		s.limit = believable(fl.size)
+		s.limit = believable(fl.dec.Codec(), fl.size)
 	}
 	if p.cfg.RowChecksum {
 		s.sums = yes
@@ -54,10 +55,19 @@ func (p *Partition) scan(f provider.File) (*scanner, error) {
 	return s, nil
 }
 
+// maxRow is the longest row that is believed unless Config.MaxRowBytes says
+// otherwise, in bytes.
+const maxRow = 128 << 20
+
 // believable bounds the length of a row by the stored size of its file: LZ4
 // cannot expand further than 255 times, LZF and Snappy less. zstd can, but
-// rows that do are nobody's.
-func believable(size int64) int64 { return 1<<20 + 255*size }
+// rows that do are nobody's. What is not compressed does not expand.
+func believable(c codec.Codec, size int64) int64 {
+	if c == codec.None {
+		return min(size, maxRow)
+	}
+	return min(1<<20+255*size, maxRow)
+}
 
 // next reads the next record into r; false at the end mark.
 func (s *scanner) next(r *record) (bool, error) {

@@ -1,0 +1,172 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+
+	"github.com/sparkstate/sparkstate/statestore/provider"
+)
+
+// Salvaged is a row that can still be read of a damaged partition.
+type Salvaged struct {
+	provider.Entry
+	// Version is the newest version at which the row is known to have been like
+	// this. Below the version that was asked for, a lost file may have changed
+	// or removed it since.
+	Version int64
+	// Doubtful: the file of the row has changed since it was written, as its
+	// .crc file or damage further on shows, and its compression has no checksum
+	// that would tell where.
+	Doubtful bool
+}
+
+// Loss counts what a salvage could not have.
+type Loss struct {
+	// Files says what is wrong with each file that is damaged or missing, a
+	// *provider.FileError each; a gap of several versions is one.
+	Files []error
+	// Rows is the number of rows that were yielded. Of those, Outdated are of a
+	// Version below the one asked for, and Doubtful are doubtful.
+	Rows, Outdated, Doubtful int64
+}
+
+// salvaged says of the rows of one file what Salvaged says of each.
+type salvaged struct {
+	version  int64
+	doubtful bool
+}
+
+// Salvage yields every row that can still be read of a version, whatever is
+// damaged or missing: the newest record of each key in any file up to it. A
+// whole snapshot ends the search; without one it goes down to the oldest file.
+// Of a partition that is not damaged the rows are those of [Partition.Entries].
+//
+// What is lost is counted in loss, which is complete once the sequence has
+// ended. What a lost file removed comes back, marked as outdated. All rows are
+// held in memory. The error is that of a context that is done.
+func (p *Partition) Salvage(ctx context.Context, version int64, loss *Loss) iter.Seq2[Salvaged, error] {
+	return func(yield func(Salvaged, error) bool) {
+		t := newTable()
+		files, err := p.salvage(ctx, version, t, loss)
+		if err != nil {
+			yield(Salvaged{}, err)
+			return
+		}
+		for i := range t.recs {
+			r := &t.recs[i]
+			if r.valueLen < 0 {
+				continue
+			}
+			of := files[r.file-1]
+			row := Salvaged{Entry: provider.Entry{Key: t.key(r), Value: t.value(r)}, Version: of.version, Doubtful: of.doubtful}
+			loss.Rows++
+			if row.Version < version {
+				loss.Outdated++
+			}
+			if row.Doubtful {
+				loss.Doubtful++
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// salvage reads the files from the newest to the oldest that is needed, and
+// returns what is known of each.
+func (p *Partition) salvage(ctx context.Context, version int64, t *table, loss *Loss) ([]salvaged, error) {
+	known := slices.Concat(p.l.deltas, p.l.snapshots)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	var files []salvaged
+	upTo := version // how far a row of the next file is known to have stayed
+	lose := func(v int64, err error) {
+		loss.Files = append(loss.Files, err)
+		upTo = min(upTo, v-1)
+	}
+	read := func(f provider.File) (*FileCheck, error) {
+		t.olderFile()
+		files = append(files, salvaged{version: upTo})
+		c, err := p.Verify(ctx, f, func(c provider.Change, _ int64) {
+			t.add(&record{key: c.Key, value: c.Value, remove: c.Type == provider.Delete})
+		})
+		if err == nil {
+			// What is merely cut off leaves no doubt about the rest.
+			files[len(files)-1].doubtful = c.Err == nil && doubt(c) != nil ||
+				c.Err != nil && !c.Codec.Checksummed() && !errors.Is(c.Err, provider.ErrTruncated)
+		}
+		return c, err
+	}
+	next := version // the delta that is due
+	for _, v := range slices.Backward(known) {
+		if v > version {
+			continue
+		}
+		if v < next {
+			lose(v+1, p.gone(v+1, next))
+		}
+		next = v - 1
+		if p.l.hasSnapshot(v) {
+			c, err := read(provider.File{Name: SnapshotName(v), Kind: provider.SnapshotFile, Version: v})
+			if err != nil {
+				return nil, err
+			}
+			wrong := c.Err
+			if wrong == nil {
+				wrong = doubt(c)
+			}
+			if wrong == nil {
+				return files, nil
+			}
+			loss.Files = append(loss.Files, wrong)
+		}
+		if !p.l.hasDelta(v) {
+			lose(v, p.gone(v, v))
+			continue
+		}
+		c, err := read(provider.File{Name: DeltaName(v), Kind: provider.DeltaFile, Version: v})
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case c.Err != nil:
+			// A record that was read may have been followed by another of the
+			// same key.
+			files[len(files)-1].version = min(upTo, v)
+			lose(v, c.Err)
+		case doubt(c) != nil:
+			lose(v, doubt(c))
+		}
+	}
+	if next > 0 {
+		lose(1, p.gone(1, next))
+	}
+	return files, nil
+}
+
+// doubt returns the sum that does not match, where the codec has none of its
+// own that does.
+func doubt(c *FileCheck) error {
+	switch {
+	case c.Codec.Checksummed():
+		return nil
+	case c.Hadoop != nil:
+		return c.Hadoop
+	}
+	return c.Spark
+}
+
+// gone is the error of the deltas first to last that are not there.
+func (p *Partition) gone(first, last int64) error {
+	e := &provider.FileError{Path: path.Join(p.dir, DeltaName(first)), Offset: -1, Kind: provider.ErrMissing, Condition: condMissingDelta,
+		Detail: "the file is missing"}
+	if last > first {
+		e.Detail = fmt.Sprintf("%s to %s are missing", DeltaName(first), DeltaName(last))
+	}
+	return e
+}

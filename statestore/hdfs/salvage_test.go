@@ -1,0 +1,141 @@
+package hdfs_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sparkstate/sparkstate/statestore/codec"
+	"github.com/sparkstate/sparkstate/statestore/hdfs"
+	"github.com/sparkstate/sparkstate/statestore/provider"
+)
+
+type known struct {
+	value    string
+	version  int64
+	doubtful bool
+}
+
+func salvage(t testing.TB, p *hdfs.Partition, v int64) (map[string]known, *hdfs.Loss) {
+	t.Helper()
+	out, loss := map[string]known{}, &hdfs.Loss{}
+	for s, err := range p.Salvage(context.Background(), v, loss) {
+		require.NoError(t, err)
+		require.NotContains(t, out, text(s.Key))
+		out[text(s.Key)] = known{text(s.Value), s.Version, s.Doubtful}
+	}
+	assert.Equal(t, int64(len(out)), loss.Rows)
+	return out, loss
+}
+
+func TestSalvage(t *testing.T) {
+	pack := func(parts ...[]byte) *fstest.MapFile {
+		return file(compress(t, codec.Snappy, append(parts, end)...))
+	}
+	cut := func(parts ...[]byte) *fstest.MapFile { return file(compress(t, codec.Snappy, parts...)) }
+	whole := func() fstest.MapFS {
+		return fstest.MapFS{
+			"p/1.delta":    pack(put("a", "1"), put("b", "1"), put("c", "1")),
+			"p/2.delta":    pack(put("a", "2"), remove("c")),
+			"p/3.delta":    pack(put("d", "3")),
+			"p/3.snapshot": pack(put("a", "2"), put("b", "1"), put("d", "3")),
+			"p/4.delta":    pack(put("b", "4"), put("e", "4")),
+			"p/5.delta":    pack(remove("e"), put("f", "5")),
+		}
+	}
+	all := map[string]known{"a": {"2", 5, false}, "b": {"4", 5, false}, "d": {"3", 5, false}, "f": {"5", 5, false}}
+	for _, c := range []struct {
+		name   string
+		damage func(m fstest.MapFS)
+		want   map[string]known
+		files  []error // the kind of each
+	}{
+		{"nothing", func(fstest.MapFS) {}, all, nil},
+		{"snapshot damaged, deltas whole", func(m fstest.MapFS) { m["p/3.snapshot"] = cut(put("a", "2")) }, all, []error{provider.ErrTruncated}},
+		{"delta missing", func(m fstest.MapFS) { delete(m, "p/4.delta") },
+			map[string]known{"a": {"2", 3, false}, "b": {"1", 3, false}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrMissing}},
+		{"delta cut", func(m fstest.MapFS) { m["p/4.delta"] = cut(put("b", "4")) },
+			map[string]known{"a": {"2", 3, false}, "b": {"4", 4, false}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
+		{"delta broken further on", func(m fstest.MapFS) {
+			m["p/4.delta"] = cut(put("b", "4"), []byte{0xff, 0xff, 0xff, 0xfe})
+		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrCorrupt}},
+		{"newest delta missing", func(m fstest.MapFS) { delete(m, "p/5.delta") },
+			map[string]known{"a": {"2", 4, false}, "b": {"4", 4, false}, "d": {"3", 4, false}, "e": {"4", 4, false}}, []error{provider.ErrMissing}},
+		{"snapshot damaged, its delta gone", func(m fstest.MapFS) {
+			m["p/3.snapshot"] = cut(put("a", "2"))
+			delete(m, "p/3.delta")
+		}, map[string]known{"a": {"2", 5, false}, "b": {"4", 5, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated, provider.ErrMissing}},
+		{"everything old gone", func(m fstest.MapFS) {
+			for _, n := range []string{"p/1.delta", "p/2.delta", "p/3.delta", "p/3.snapshot"} {
+				delete(m, n)
+			}
+		}, map[string]known{"b": {"4", 5, false}, "f": {"5", 5, false}}, []error{provider.ErrMissing}},
+		{"all gone", func(m fstest.MapFS) {
+			clear(m)
+			m["p"] = &fstest.MapFile{Mode: fs.ModeDir}
+		}, map[string]known{}, []error{provider.ErrMissing}},
+		{"a sidecar that differs", func(m fstest.MapFS) { m["p/.4.delta.crc"] = file(hadoopSums([]byte("another"))) },
+			map[string]known{"a": {"2", 3, false}, "b": {"4", 5, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrChecksum}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := whole()
+			c.damage(m)
+			p, _ := open(t, m, hdfs.Config{})
+			got, loss := salvage(t, p, 5)
+			assert.Equal(t, c.want, got)
+			require.Len(t, loss.Files, len(c.files), "%v", loss.Files)
+			for i, err := range loss.Files {
+				assert.ErrorIs(t, err, c.files[i])
+			}
+			outdated, doubtful := int64(0), int64(0)
+			for _, k := range got {
+				if k.version < 5 {
+					outdated++
+				}
+				if k.doubtful {
+					doubtful++
+				}
+			}
+			assert.Equal(t, outdated, loss.Outdated)
+			assert.Equal(t, doubtful, loss.Doubtful)
+		})
+	}
+}
+
+// Of a partition that nothing is wrong with, what is salvaged is its state.
+func TestSalvageOfWholePartitions(t *testing.T) {
+	partitions(t, func(t *testing.T, fsys fs.FS, dir string) {
+		p, err := hdfs.Open(fsys, dir, hdfs.Config{})
+		require.NoError(t, err)
+		vs := p.Versions()
+		if len(vs) == 0 {
+			t.Skip("nothing can be loaded")
+		}
+		v := vs[len(vs)-1]
+		want := load(t, p, v, provider.LoadOptions{})
+		loss := &hdfs.Loss{}
+		got := state{}
+		for s, err := range p.Salvage(context.Background(), v, loss) {
+			require.NoError(t, err)
+			require.Equal(t, v, s.Version)
+			require.False(t, s.Doubtful)
+			got[string(s.Key)] = string(s.Value)
+		}
+		require.Equal(t, want, got)
+		require.Empty(t, loss.Files)
+	})
+}
+
+func TestSalvageStopsWithItsContext(t *testing.T) {
+	p, _ := open(t, fstest.MapFS{"p/1.delta": file(compress(t, codec.LZ4, put("a", "1"), end))}, hdfs.Config{})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, err := range p.Salvage(ctx, 1, &hdfs.Loss{}) {
+		require.True(t, errors.Is(err, context.Canceled))
+	}
+}
