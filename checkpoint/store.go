@@ -120,6 +120,9 @@ func (s *Store) PrefixColumns() (int, Source) {
 	return k.prefixColumns(s.types.key), Inferred
 }
 
+// Present returns the partitions that have a directory, in ascending order.
+func (s *Store) Present() []int { return slices.Sorted(maps.Keys(s.op.dirs)) }
+
 // Absent returns the partitions that have no directory: they count as empty. A
 // query that ran has one for each, so a copy may be incomplete.
 func (s *Store) Absent() []int {

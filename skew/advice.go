@@ -33,7 +33,7 @@ func advise(a *analysis, r *Report) []string {
 			say("%d of %d rows are not in the partition that the hash of the whole key names, nor of any of its columns alone", p.Misplaced, p.Checked)
 		}
 	case FewKeys:
-		keys := int64(r.Chance.Keys)
+		keys := int64(Measure(r.Keys).Total)
 		want := powerAtMost(keys / 4)
 		say("%s = %d is too many for %d keys: %d partitions are empty; %d would do", "spark.sql.shuffle.partitions", a.n, keys, r.Imbalance.Empty, want)
 		say("%s", pinned+" (or, on RocksDB and Spark 4.2, offline repartitioning)")
@@ -78,6 +78,9 @@ func better(r *Report) (WhatIf, bool) {
 	best := WhatIf{}
 	now := float64(r.Summary.MaxOverMedian)
 	for _, w := range r.WhatIf {
+		if w.Partitions <= r.Summary.Count {
+			continue // fewer partitions are always more even, and larger
+		}
 		if v := float64(w.MaxOverMedian); v < 0.8*now && (best.Partitions == 0 || v < float64(best.MaxOverMedian)) {
 			best = w
 		}

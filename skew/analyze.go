@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore"
 	"github.com/sparkstate/sparkstate/statestore/placement"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
@@ -30,8 +31,8 @@ type Options struct {
 	// Top is how many keys and values are reported; 0 stands for 5.
 	Top int
 	// Floor is what the fullest partition must exceed before a verdict is more
-	// than info; negative stands for the custom of the measure: [FloorRows],
-	// [FloorBytes], none for a column.
+	// than info; 0 stands for the custom of the measure ([FloorRows],
+	// [FloorBytes], none for a column), a negative one for none.
 	Floor float64
 	// ExactKeys bounds how many keys are counted exactly; 0 stands for
 	// [ExactKeys].
@@ -79,8 +80,12 @@ type analysis struct {
 	parts []partial
 	keys  *HeavyHitters
 	cols  []*HeavyHitters
-	sizes KeySizes
-	spill bool // a partition had too many keys to know each one's size
+	sizes KeySizes // of the keys, in the unit of the measure
+	sized KeySizes // of the rows, in bytes
+	spill bool     // a partition had too many keys to know each one's size
+	// values is the measure by partition at each of counts, as each of the
+	// workers has seen it.
+	values [][][]float64
 }
 
 // subset is some of the key columns, in order.
@@ -96,11 +101,15 @@ type partial struct {
 	exact              bool      // whether distinct is
 	nulls              []float64 // by column
 	nullKey            float64
-	histogram          [][]float64 // by number of partitions
 	checked, misplaced int64
+	examples           []MisplacedKey
+	missing            []int64 // batches whose changes are gone
 	sampled            int64
 	fits               []int64 // by subset, of the rows sampled
 }
+
+// fitShare is the part of the rows that other columns must explain.
+const fitShare = 0.99
 
 // sampleRows is how many rows of a partition are tried with other columns.
 const sampleRows = 2000
@@ -205,10 +214,12 @@ type walker struct {
 	keys    *HeavyHitters
 	cols    []*HeavyHitters
 	readers []*columnReader
+	sized   KeySizes
+	values  [][]float64
 }
 
-func (a *analysis) newWalker() *walker {
-	w := &walker{keys: NewHeavyHitters(a.o.ExactKeys, 0)}
+func (a *analysis) newWalker(worker int) *walker {
+	w := &walker{keys: NewHeavyHitters(a.o.ExactKeys, 0), values: a.values[worker]}
 	if a.key != nil {
 		for i := range a.key.Fields {
 			w.cols = append(w.cols, NewHeavyHitters(a.o.ExactKeys, 0))
@@ -222,15 +233,24 @@ func (a *analysis) newWalker() *walker {
 // in order, so that the answer does not depend on timing.
 func (a *analysis) walk(ctx context.Context) error {
 	a.parts = make([]partial, a.n)
-	for start := 0; start < a.n; start += a.o.Workers {
-		end := min(start+a.o.Workers, a.n)
-		errs := make([]error, end-start)
-		walkers := make([]*walker, end-start)
+	for p := range a.parts {
+		a.parts[p].exact = true // an absent one is known to have nothing
+	}
+	present := a.store.Present()
+	a.values = make([][][]float64, min(a.o.Workers, len(present)))
+	for worker := range a.values {
+		for _, n := range a.counts {
+			a.values[worker] = append(a.values[worker], make([]float64, n))
+		}
+	}
+	for ids := range slices.Chunk(present, a.o.Workers) {
+		errs := make([]error, len(ids))
+		walkers := make([]*walker, len(ids))
 		var running sync.WaitGroup
-		for p := start; p < end; p++ {
+		for i, p := range ids {
 			running.Go(func() {
-				walkers[p-start] = a.newWalker()
-				errs[p-start] = a.partition(ctx, walkers[p-start], p)
+				walkers[i] = a.newWalker(i)
+				errs[i] = a.partition(ctx, walkers[i], p)
 			})
 		}
 		running.Wait()
@@ -238,7 +258,7 @@ func (a *analysis) walk(ctx context.Context) error {
 			if errs[i] != nil {
 				return errs[i]
 			}
-			a.merge(w, &a.parts[start+i])
+			a.merge(w, &a.parts[ids[i]])
 		}
 	}
 	return nil
@@ -249,11 +269,7 @@ func (a *analysis) partition(ctx context.Context, w *walker, p int) error {
 	part := &a.parts[p]
 	part.nulls = make([]float64, len(w.cols))
 	part.fits = make([]int64, len(a.subset))
-	part.histogram = make([][]float64, len(a.counts))
-	for i, n := range a.counts {
-		part.histogram[i] = make([]float64, n)
-	}
-	for g, err := range a.rows(ctx, p) {
+	for g, err := range a.entries(ctx, p) {
 		if err != nil {
 			return err
 		}
@@ -262,8 +278,10 @@ func (a *analysis) partition(ctx context.Context, w *walker, p int) error {
 			return err
 		}
 		part.rows++
-		part.bytes += float64(len(g.Stored.Key) + len(g.Stored.Value))
+		size := float64(len(g.Stored.Key) + len(g.Stored.Value))
+		part.bytes += size
 		part.value += weight
+		w.sized.Add(size)
 		if a.key == nil {
 			continue
 		}
@@ -273,7 +291,7 @@ func (a *analysis) partition(ctx context.Context, w *walker, p int) error {
 		if a.hasher == nil {
 			continue
 		}
-		if err := part.place(a, p, g.Key, weight); err != nil {
+		if err := w.place(a, part, p, g.Key, weight); err != nil {
 			return err
 		}
 	}
@@ -282,9 +300,8 @@ func (a *analysis) partition(ctx context.Context, w *walker, p int) error {
 
 // look takes a key in, as a whole and column by column.
 func (w *walker) look(a *analysis, part *partial, key []byte, weight float64, p int) error {
-	units := int64(math.Round(weight))
 	if !a.alike {
-		w.keys.add(key, units, p)
+		w.keys.add(key, weight, p)
 	}
 	nulls := 0
 	for i, r := range w.readers {
@@ -296,7 +313,7 @@ func (w *walker) look(a *analysis, part *partial, key []byte, weight float64, p 
 			nulls++
 			part.nulls[i] += weight
 		}
-		w.cols[i].add(v, units, 0)
+		w.cols[i].add(v, weight, 0)
 	}
 	if nulls > 0 && nulls == len(w.readers) {
 		part.nullKey += weight
@@ -312,19 +329,20 @@ func (a *analysis) merge(w *walker, part *partial) {
 		// Each row is a key of its own.
 		part.distinct, part.exact = int64(part.rows), true
 	case part.exact:
-		w.keys.each(func(_ []byte, weight int64, _ int) { a.sizes.Add(float64(weight)) })
+		w.keys.each(func(_ []byte, weight float64, _ int) { a.sizes.Add(weight) })
 	default:
 		a.spill = true
 	}
+	a.sized.Merge(&w.sized)
 	a.keys.Merge(w.keys)
 	for i, c := range w.cols {
 		a.cols[i].Merge(c)
 	}
 }
 
-// rows yields the rows of a partition under their grouping keys; without a
+// entries yields the rows of a partition under their grouping keys; without a
 // schema as they are stored.
-func (a *analysis) rows(ctx context.Context, p int) func(func(checkpoint.Grouped, error) bool) {
+func (a *analysis) entries(ctx context.Context, p int) func(func(checkpoint.Grouped, error) bool) {
 	switch {
 	case a.o.Measure == ByChanges:
 		return a.changes(ctx, p)
@@ -345,6 +363,11 @@ func (a *analysis) changes(ctx context.Context, p int) func(func(checkpoint.Grou
 	return func(yield func(checkpoint.Grouped, error) bool) {
 		for _, b := range a.batches {
 			for g, err := range a.store.GroupedChanges(ctx, p, b) {
+				if errors.Is(err, statestore.ErrMissing) {
+					// A snapshot stands in for the delta: what changed is not known.
+					a.parts[p].missing = append(a.parts[p].missing, b)
+					break
+				}
 				if !yield(g, err) || err != nil {
 					return
 				}
@@ -354,17 +377,20 @@ func (a *analysis) changes(ctx context.Context, p int) func(func(checkpoint.Grou
 }
 
 // place hashes a key: for where it is, and for where it would be.
-func (part *partial) place(a *analysis, p int, key []byte, w float64) error {
+func (w *walker) place(a *analysis, part *partial, p int, key []byte, weight float64) error {
 	h, err := a.hasher.Hash(key)
 	if err != nil {
 		return err
 	}
 	for i, n := range a.counts {
-		part.histogram[i][placement.Partition(h, n)] += w
+		w.values[i][placement.Partition(h, n)] += weight
 	}
 	part.checked++
-	if placement.Partition(h, a.n) != p {
+	if belongs := placement.Partition(h, a.n); belongs != p {
 		part.misplaced++
+		if len(part.examples) < a.o.Top {
+			part.examples = append(part.examples, MisplacedKey{Row: slices.Clone(key), Type: a.key, Partition: p, Belongs: belongs})
+		}
 	}
 	if part.sampled >= sampleRows {
 		return nil
@@ -415,13 +441,20 @@ func (a *analysis) keysOf(ctx context.Context) ([]float64, error) {
 }
 
 func (a *analysis) report(ctx context.Context) (*Report, error) {
-	r := &Report{At: a.at, Measure: a.o.Measure, Notes: a.notes, Floor: a.o.Floor}
+	r := &Report{At: a.at, Measure: a.o.Measure, Notes: a.notes, Floor: max(a.o.Floor, 0)}
+	gone := make(map[int64]bool)
 	for _, p := range a.parts {
 		r.Values = append(r.Values, p.value)
 		r.Rows = append(r.Rows, p.rows)
 		r.Bytes = append(r.Bytes, p.bytes)
+		for _, b := range p.missing {
+			gone[b] = true
+		}
 	}
-	if r.Floor < 0 {
+	if len(gone) > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("what batches %s changed is gone in some partitions; snapshots stand in for it", checkpoint.Ranges(slices.Sorted(maps.Keys(gone)))))
+	}
+	if a.o.Floor == 0 {
 		r.Floor = map[string]float64{ByRows: FloorRows, ByChanges: FloorRows, ByBytes: FloorBytes}[r.Measure]
 	}
 	var err error
@@ -463,7 +496,7 @@ func (a *analysis) topKeys(r *Report) {
 	for _, h := range a.keys.Top(a.o.Top) {
 		k := a.top(r, h, a.key)
 		k.Partition = h.tag
-		k.OfPartition = shareOf(float64(h.Weight), r.Values[h.tag])
+		k.OfPartition = shareOf(h.Weight, r.Values[h.tag])
 		r.TopKeys = append(r.TopKeys, k)
 	}
 	for _, p := range a.parts {
@@ -473,7 +506,7 @@ func (a *analysis) topKeys(r *Report) {
 
 func (a *analysis) top(r *Report, h Heavy, t *sqltype.Type) TopKey {
 	return TopKey{Row: h.Key, Type: t, Value: h.Weight, Error: h.Error, Partition: -1,
-		OfPartition: Undefined(), OfAll: shareOf(float64(h.Weight), float64(r.Summary.Total))}
+		OfPartition: Undefined(), OfAll: shareOf(h.Weight, float64(r.Summary.Total))}
 }
 
 func shareOf(part, whole float64) Float {
@@ -490,7 +523,9 @@ func (a *analysis) columns(r *Report) {
 		c.Distinct, c.Exact = h.Distinct()
 		null := 0.0
 		for _, p := range a.parts {
-			null += p.nulls[i]
+			if p.nulls != nil { // nil where the partition is absent
+				null += p.nulls[i]
+			}
 		}
 		c.Null = shareOf(null, float64(r.Summary.Total))
 		for _, top := range h.Top(a.o.Top) {
@@ -508,16 +543,18 @@ func (a *analysis) placed(r *Report) {
 	for _, p := range a.parts {
 		r.Placement.Checked += p.checked
 		r.Placement.Misplaced += p.misplaced
+		r.Placement.Examples = append(r.Placement.Examples, p.examples...)
 		sampled += p.sampled
 		for i, n := range p.fits {
 			fits[i] += n
 		}
 	}
+	r.Placement.Examples = r.Placement.Examples[:min(len(r.Placement.Examples), a.o.Top)]
 	if r.Placement.Misplaced == 0 {
 		return
 	}
 	for i, s := range a.subset {
-		if fits[i] == sampled {
+		if float64(fits[i]) >= fitShare*float64(sampled) {
 			for _, c := range s.columns {
 				r.Placement.PartitionedBy = append(r.Placement.PartitionedBy, a.key.Fields[c].Name)
 			}
@@ -528,7 +565,7 @@ func (a *analysis) placed(r *Report) {
 
 // verdict judges the measure, and where rows are even, the bytes as well.
 func (a *analysis) verdict(r *Report) {
-	e := Evidence{Values: r.Values, Keys: r.Keys, Single: a.place.Single}
+	e := Evidence{Values: r.Values, Keys: r.Keys, Single: a.place.Single, TopPartition: -1}
 	if r.Placement.Checked > 0 {
 		e.Misplaced = float64(r.Placement.Misplaced) / float64(r.Placement.Checked)
 	}
@@ -537,44 +574,62 @@ func (a *analysis) verdict(r *Report) {
 	}
 	if len(r.TopKeys) > 0 {
 		top := r.TopKeys[0]
-		e.Top, e.TopPartition = float64(top.Value), top.Partition
+		e.Top, e.TopPartition = top.Value, top.Partition
 		e.TopNull = allNull(top)
 	}
 	switch {
 	case a.alike:
-		e.Top = 1
 	case a.spill:
 		e.Sizes = a.guessSizes(r, e.Top)
 	default:
 		e.Sizes = &a.sizes
 	}
 	r.Verdict = Judge(e)
+	if r.Verdict == FewKeys && r.Keys == nil {
+		r.Verdict = ByChance // how many keys there are is not known
+	}
 	r.Severity = Grade(r.Verdict, r.Summary, r.Floor)
 	switch r.Measure {
 	case ByBytes:
-		rows := Judge(Evidence{Values: r.Rows, Keys: r.Keys, Misplaced: e.Misplaced, Top: 1})
+		rows := Judge(Evidence{Values: r.Rows, Keys: r.Keys, Misplaced: e.Misplaced, TopPartition: -1})
 		if quiet(rows) && !quiet(r.Verdict) && r.Verdict != WrongPartitioning {
 			r.Verdict = FatValues
 		}
 	case ByRows:
-		if !quiet(r.Verdict) || a.place.Single {
-			return
-		}
-		bytes := Measure(r.Bytes)
-		// Bytes that follow the rows are as uneven as those; more than that is
-		// the values' doing.
-		perRow := float64(bytes.Total) / max(float64(r.Summary.Total), 1)
-		if v := r.Bytes[max(bytes.Fullest, 0)] - perRow*r.Rows[max(bytes.Fullest, 0)]; bytes.Fullest >= 0 && v >= EvenExcess*float64(bytes.Mean) {
+		if quiet(r.Verdict) && !a.place.Single && a.fat(r) {
 			r.Verdict = FatValues
-			r.Severity = Grade(FatValues, bytes, FloorBytes)
+			if a.o.Floor == 0 {
+				r.Floor = FloorBytes
+			}
+			r.Severity = Grade(FatValues, Measure(r.Bytes), r.Floor)
 		}
 	}
+	if r.Placement.Strict && r.Placement.Misplaced > 0 {
+		// Spark promises that there is none: this is damage, however even.
+		r.Verdict, r.Severity = WrongPartitioning, Critical
+	}
+}
+
+// fat says whether the bytes are uneven where the rows are not, and beyond what
+// chance makes of rows of such sizes.
+func (a *analysis) fat(r *Report) bool {
+	bytes := Measure(r.Bytes)
+	if bytes.Fullest < 0 || !(bytes.Total > 0) {
+		return false
+	}
+	// Bytes that follow the rows are as uneven as those; more than that is the
+	// values' doing.
+	perRow := float64(bytes.Total) / float64(Measure(r.Rows).Total)
+	if beyond := float64(bytes.Max) - perRow*r.Rows[bytes.Fullest]; beyond <= EvenExcess*float64(bytes.Mean) {
+		return false
+	}
+	return !Evidence{Values: r.Bytes, Sizes: &a.sized}.valuesByChance()
 }
 
 // guessSizes stands in for the sizes of keys where there were too many to know
 // each: the largest as it is, and all others alike.
 func (a *analysis) guessSizes(r *Report, top float64) *KeySizes {
-	if r.Keys == nil {
+	if r.Keys == nil || top <= 0 {
 		return nil
 	}
 	sizes := &KeySizes{}

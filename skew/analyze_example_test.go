@@ -21,7 +21,7 @@ func ExampleAnalyze() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := skew.Analyze(context.Background(), st, skew.Options{Floor: -1})
+	r, err := skew.Analyze(context.Background(), st, skew.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -42,9 +42,6 @@ func query(t testing.TB, partitions int, op statetest.Operator, store string, wr
 
 func analyze(t testing.TB, s *checkpoint.Store, o skew.Options) *skew.Report {
 	t.Helper()
-	if o.Floor == 0 {
-		o.Floor = -1
-	}
 	r, err := skew.Analyze(context.Background(), s, o)
 	require.NoError(t, err)
 	return r
@@ -336,4 +333,84 @@ func TestWithoutSchema(t *testing.T) {
 	assert.Empty(t, r.WhatIf)
 	assert.NotEmpty(t, r.Notes)
 	assert.Contains(t, []skew.Verdict{skew.Even, skew.ByChance}, r.Verdict)
+}
+
+// What a review found: none of these may panic, nor claim what is not so.
+func TestNothingIsClaimed(t *testing.T) {
+	// No row at all.
+	empty := counts(t, 4, func(func(string, int, string)) {})
+	r := analyze(t, empty, skew.Options{})
+	assert.Equal(t, skew.Even, r.Verdict)
+	assert.Empty(t, r.Advice)
+
+	// Keys that crowd into every other partition, one row each: no key is hot.
+	typ, value := ddl(t, "k BIGINT"), ddl(t, "n INT")
+	op := statetest.Operator{Name: "stateStoreSave", Stores: []statetest.Store{{Key: typ, Value: value}}}
+	crowded := query(t, 100, op, "default", func(w *statetest.Writer) {
+		for i := range 400 {
+			k, err := unsaferow.Append(nil, typ, []any{i})
+			require.NoError(t, err)
+			v, err := unsaferow.Append(nil, value, []any{1})
+			require.NoError(t, err)
+			w.PutAt(0, "default", i%50*2, k, v)
+		}
+	})
+	r = analyze(t, crowded, skew.Options{})
+	assert.Equal(t, skew.WrongPartitioning, r.Verdict)
+	assert.Equal(t, skew.Critical, r.Severity, "Spark promises that no key is elsewhere")
+	require.NotEmpty(t, r.Placement.Examples)
+	for _, x := range r.Placement.Examples {
+		assert.NotEqual(t, x.Partition, x.Belongs)
+	}
+	assert.Contains(t, strings.Join(r.Advice, " "), "Spark promises")
+}
+
+// Values whose sizes vary as they please are not fat: 40 of them over four
+// partitions are uneven by chance.
+func TestSizesVaryByChance(t *testing.T) {
+	wrong := 0
+	const runs = 60
+	for seed := range uint64(runs) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		s := counts(t, 4, func(put func(string, int, string)) {
+			for range 40 {
+				put(fmt.Sprint(r.Uint64()), 1, strings.Repeat("x", 1+r.IntN(1000)))
+			}
+		})
+		if v := analyze(t, s, skew.Options{}).Verdict; v != skew.Even && v != skew.ByChance {
+			wrong++
+		}
+	}
+	assert.Zero(t, wrong, "of %d", runs)
+}
+
+// Weights may be fractions, and beyond what an integer holds.
+func TestFractionalWeights(t *testing.T) {
+	op := statetest.Operator{Name: "stateStoreSave", Stores: []statetest.Store{{Key: ddl(t, "k STRING"), Value: ddl(t, "w DOUBLE")}}}
+	for _, unit := range []float64{1e-9, 1, 1e30} {
+		s := query(t, 20, op, "default", func(w *statetest.Writer) {
+			for i := range 400 {
+				w.Put(0, "default", []any{fmt.Sprint(i)}, []any{unit})
+			}
+			w.Put(0, "default", []any{"heavy"}, []any{400 * unit})
+		})
+		r := analyze(t, s, skew.Options{Measure: "value.w"})
+		assert.Equal(t, skew.HotKey, r.Verdict, unit)
+		assert.InEpsilon(t, 400*unit, r.TopKeys[0].Value, 1e-9)
+	}
+}
+
+// A partition count from a conf gone wrong costs little memory and time.
+func TestHugePartitionCounts(t *testing.T) {
+	m := fstest.MapFS{}
+	w := statetest.NewWriter(statetest.Query{Partitions: 2, Conf: map[string]string{"spark.sql.shuffle.partitions": "200000"},
+		Operators: []statetest.Operator{{Stores: []statetest.Store{{Key: ddl(t, "k STRING"), Value: ddl(t, "n INT")}}}}}, statetest.Map(m, "ck"))
+	w.Put(0, "default", []any{"a"}, []any{1})
+	require.NoError(t, w.Commit())
+	cp, err := checkpoint.OpenFS(m, "ck")
+	require.NoError(t, err)
+	s, err := cp.Store(0, "default")
+	require.NoError(t, err)
+	r := analyze(t, s, skew.Options{})
+	assert.Len(t, r.Values, 200_000)
 }

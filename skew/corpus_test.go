@@ -46,7 +46,7 @@ func TestWhatIfReproducesSpark(t *testing.T) {
 			}
 			for _, op := range cp.Operators() {
 				for _, s := range op.Stores() {
-					r, err := skew.Analyze(t.Context(), s, skew.Options{Floor: -1})
+					r, err := skew.Analyze(t.Context(), s, skew.Options{})
 					require.NoError(t, err)
 					if !s.Placement().Strict || len(r.WhatIf) == 0 {
 						continue
@@ -83,7 +83,7 @@ func TestRepartitionedFixtures(t *testing.T) {
 		require.NoError(t, err)
 		s, err := cp.Store(0, "default")
 		require.NoError(t, err)
-		r, err := skew.Analyze(t.Context(), s, skew.Options{Floor: -1})
+		r, err := skew.Analyze(t.Context(), s, skew.Options{})
 		if errors.Is(err, statestore.ErrNoSchema) {
 			continue
 		}

@@ -18,19 +18,27 @@ type TimeReport struct {
 	// 1970; nil where no row has one.
 	Oldest *int64 `json:"oldestMs"`
 	Newest *int64 `json:"newestMs"`
-	// Due is the number of rows whose time is not after the watermark: they
-	// are there, and the next batch can remove them. nil where that is not for
-	// this column to say, as the event times of joined rows.
+	// Due is the number of rows whose time is not after the clock: they are
+	// there, and the next batch can remove them. nil where that is not for this
+	// column to say, as the event times of joined rows, or there is no clock.
 	Due *int64 `json:"due"`
 	// Unset is the number of rows without a time: null, or a timeout of -1.
 	Unset int64 `json:"unset"`
 }
 
+// Clock is what the times in a state are held against, in milliseconds since
+// 1970; 0 is none.
+type Clock struct {
+	// WatermarkMs is the event-time watermark.
+	WatermarkMs int64
+	// WallMs is the wall clock, for timeouts of a query without a watermark:
+	// those are of processing time.
+	WallMs int64
+}
+
 // Times walks the rows of a store once, as of a batch, and holds the columns
-// that play a part in time against the watermark, in milliseconds since 1970.
-// A watermark of 0 is none, and then nothing is due. Timeouts are held against
-// it too; where they are of processing time, give the wall clock instead.
-func Times(ctx context.Context, s *checkpoint.Store, watermarkMs int64, opts ...checkpoint.Option) ([]TimeReport, error) {
+// that play a part in time against the clock.
+func Times(ctx context.Context, s *checkpoint.Store, clock Clock, opts ...checkpoint.Option) ([]TimeReport, error) {
 	columns := s.Columns()
 	if len(columns) == 0 {
 		return nil, nil
@@ -39,13 +47,18 @@ func Times(ctx context.Context, s *checkpoint.Store, watermarkMs int64, opts ...
 	value, _ := s.Value()
 	out := make([]TimeReport, len(columns))
 	readers := make([]timeReader, len(columns))
+	limits := make([]int64, len(columns))
 	for i, c := range columns {
 		t := value
 		if c.Side == "key" {
 			t = key
 		}
 		out[i].Role, out[i].Column = c.Role, c.Side
-		if c.Expires {
+		limits[i] = clock.WatermarkMs
+		if c.Role == checkpoint.Timeout && clock.WatermarkMs == 0 {
+			limits[i] = clock.WallMs
+		}
+		if c.Expires && limits[i] > 0 {
 			out[i].Due = new(int64)
 		}
 		for at, index := t, c.Index; len(index) > 0; index = index[1:] {
@@ -73,17 +86,19 @@ func Times(ctx context.Context, s *checkpoint.Store, watermarkMs int64, opts ...
 				if err != nil {
 					return nil, err
 				}
+				ms, due := v, v <= limits[i]
 				if c.Unit == checkpoint.Microseconds {
-					v = floorDiv(v, 1000)
+					// Compared as Spark does, to the microsecond.
+					ms, due = floorDiv(v, 1000), v <= 1000*limits[i]
 				}
-				out[i].take(v, ok && !(c.Role == checkpoint.Timeout && v < 0), watermarkMs)
+				out[i].take(ms, due, ok && !(c.Role == checkpoint.Timeout && v < 0))
 			}
 		}
 	}
 	return out, nil
 }
 
-func (t *TimeReport) take(ms int64, set bool, watermarkMs int64) {
+func (t *TimeReport) take(ms int64, due, set bool) {
 	if !set {
 		t.Unset++
 		return
@@ -94,7 +109,7 @@ func (t *TimeReport) take(ms int64, set bool, watermarkMs int64) {
 	if t.Newest == nil || ms > *t.Newest {
 		t.Newest = &ms
 	}
-	if t.Due != nil && watermarkMs > 0 && ms <= watermarkMs {
+	if t.Due != nil && due {
 		*t.Due++
 	}
 }

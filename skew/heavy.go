@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"hash/maphash"
+	"math"
 	"slices"
 )
 
@@ -12,9 +13,9 @@ type Heavy struct {
 	// Key is the key as it was added.
 	Key []byte
 	// Weight is what was added for it: exact, or too high by at most Error.
-	Weight int64
+	Weight float64
 	// Error bounds the overestimate; 0 where the weight is exact.
-	Error int64
+	Error float64
 
 	tag int // of the first addition that is still held
 }
@@ -41,8 +42,8 @@ type HeavyHitters struct {
 	exact    int // keys that are counted exactly
 	counters int // that are kept from then on
 	limit    int // of the two the one in force
-	lowered  int64
-	total    int64
+	lowered  float64
+	total    float64
 	most     int64 // keys held at the most
 	lossy    bool
 }
@@ -52,7 +53,7 @@ type heavyEntry struct {
 	offset int
 	length int32
 	tag    int32
-	weight int64
+	weight float64
 }
 
 // The bounds that hold unless others are given: keys counted exactly, and
@@ -69,11 +70,12 @@ func NewHeavyHitters(exact, counters int) *HeavyHitters {
 	return &HeavyHitters{seed: maphash.MakeSeed(), exact: exact, counters: counters, limit: exact}
 }
 
-// Add adds a weight for a key. Weights that are not above 0 are not counted.
-func (h *HeavyHitters) Add(key []byte, weight int64) { h.add(key, weight, 0) }
+// Add adds a weight for a key. Weights that are not above 0, or not finite, are
+// not counted.
+func (h *HeavyHitters) Add(key []byte, weight float64) { h.add(key, weight, 0) }
 
-func (h *HeavyHitters) add(key []byte, weight int64, tag int) {
-	if weight <= 0 {
+func (h *HeavyHitters) add(key []byte, weight float64, tag int) {
+	if !(weight > 0) || math.IsInf(weight, 0) {
 		return
 	}
 	h.total += weight
@@ -133,7 +135,7 @@ func (h *HeavyHitters) rehash(slots int) {
 func (h *HeavyHitters) lower() {
 	h.limit, h.lossy = h.counters, true
 	keep := h.counters / 2
-	weights := make([]int64, len(h.entries))
+	weights := make([]float64, len(h.entries))
 	for i, e := range h.entries {
 		weights[i] = e.weight
 	}
@@ -158,7 +160,7 @@ func (h *HeavyHitters) lower() {
 }
 
 // each calls fn with every key that is held and the least that it weighs.
-func (h *HeavyHitters) each(fn func(key []byte, weight int64, tag int)) {
+func (h *HeavyHitters) each(fn func(key []byte, weight float64, tag int)) {
 	for i := range h.entries {
 		e := &h.entries[i]
 		fn(h.key(e), e.weight, int(e.tag))
@@ -168,8 +170,8 @@ func (h *HeavyHitters) each(fn func(key []byte, weight int64, tag int)) {
 // Merge adds what another has counted, which stays as it is. The errors add
 // up.
 func (h *HeavyHitters) Merge(o *HeavyHitters) {
-	held := int64(0)
-	o.each(func(key []byte, weight int64, tag int) {
+	held := 0.0
+	o.each(func(key []byte, weight float64, tag int) {
 		h.add(key, weight, tag)
 		held += weight
 	})
@@ -180,7 +182,7 @@ func (h *HeavyHitters) Merge(o *HeavyHitters) {
 }
 
 // Total returns the sum of all weights.
-func (h *HeavyHitters) Total() int64 { return h.total }
+func (h *HeavyHitters) Total() float64 { return h.total }
 
 // Distinct returns the number of different keys, and whether that is exact; if
 // not, there are more than it says.
@@ -188,7 +190,7 @@ func (h *HeavyHitters) Distinct() (int64, bool) { return h.most, !h.lossy }
 
 // Error returns by how much a weight can be too high: 0 while counting is
 // exact. A key that is not among [HeavyHitters.Top] weighs no more.
-func (h *HeavyHitters) Error() int64 { return h.lowered }
+func (h *HeavyHitters) Error() float64 { return h.lowered }
 
 // Top returns the k keys with the largest weights, the largest first; of equal
 // ones the lower key comes first.
@@ -196,6 +198,7 @@ func (h *HeavyHitters) Top(k int) []Heavy {
 	order := func(a, b *heavyEntry) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), bytes.Compare(h.key(a), h.key(b)))
 	}
+	k = max(k, 0)
 	// The k largest so far, in order; few entries get in.
 	var top []*heavyEntry
 	for i := range h.entries {

@@ -2,6 +2,7 @@ package skew
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 func TestHeavyHittersExact(t *testing.T) {
 	h := NewHeavyHitters(0, 0)
 	for i, k := range []string{"b", "a", "b", "c", "a", "b"} {
-		h.Add([]byte(k), int64(i%2+1))
+		h.Add([]byte(k), float64(i%2+1))
 	}
 	h.Add([]byte("nothing"), 0)
 	assert.Equal(t, []Heavy{{Key: []byte("b"), Weight: 4}, {Key: []byte("a"), Weight: 3}}, h.Top(2))
@@ -21,6 +22,13 @@ func TestHeavyHittersExact(t *testing.T) {
 	assert.EqualValues(t, 9, h.Total())
 	assert.Zero(t, h.Error())
 	assert.Len(t, h.Top(10), 3)
+	assert.Empty(t, h.Top(0))
+	assert.Empty(t, h.Top(-1))
+	h.Add([]byte("half"), 0.25)
+	h.Add([]byte("no number"), math.NaN())
+	h.Add([]byte("huge"), math.Inf(1))
+	assert.Equal(t, 0.25, h.Top(4)[3].Weight)
+	assert.Len(t, h.Top(10), 4)
 }
 
 // With more keys than counters, what is heavier than total/counters is found,
@@ -29,8 +37,8 @@ func TestHeavyHittersBounded(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		h := NewHeavyHitters(500, 100)
-		truth := map[string]int64{}
-		var total int64
+		truth := map[string]float64{}
+		var total float64
 		for range 50_000 {
 			k := fmt.Sprint(r.IntN(20_000))
 			switch {
@@ -39,7 +47,7 @@ func TestHeavyHittersBounded(t *testing.T) {
 			case r.IntN(20) == 0:
 				k = "warm"
 			}
-			w := int64(1 + r.IntN(3))
+			w := float64(1 + r.IntN(3))
 			h.Add([]byte(k), w)
 			truth[k] += w
 			total += w
@@ -57,6 +65,35 @@ func TestHeavyHittersBounded(t *testing.T) {
 			assert.LessOrEqual(t, x.Error, h.Error())
 		}
 	}
+}
+
+// A sketch that has dropped keys leaves its error behind wherever it is merged
+// into: no weight is further from the truth than it says.
+func TestMergeKeepsTheError(t *testing.T) {
+	truth := map[string]float64{}
+	whole := NewHeavyHitters(40_000, 2000)
+	for part := range 2 {
+		h := NewHeavyHitters(3000, 2000)
+		r := rand.New(rand.NewPCG(1, uint64(part)))
+		for i := range 40_000 {
+			k := fmt.Sprint(part, "/", i)
+			if r.IntN(20) == 0 {
+				k = "both"
+			}
+			h.Add([]byte(k), 1)
+			truth[k]++
+		}
+		whole.Merge(h)
+	}
+	_, exact := whole.Distinct()
+	assert.False(t, exact)
+	assert.Positive(t, whole.Error())
+	assert.EqualValues(t, 80_000, whole.Total())
+	for _, x := range whole.Top(100) {
+		assert.GreaterOrEqual(t, x.Weight, truth[string(x.Key)])
+		assert.LessOrEqual(t, x.Weight-x.Error, truth[string(x.Key)])
+	}
+	assert.Equal(t, "both", string(whole.Top(1)[0].Key))
 }
 
 func BenchmarkHeavyHitters(b *testing.B) {

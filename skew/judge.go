@@ -47,7 +47,7 @@ const (
 	// CauseShare is the part of the fullest partition's excess that one key
 	// must hold to be its cause.
 	CauseShare = 0.5
-	// MisplacedShare is the part of the keys that must be elsewhere before
+	// MisplacedShare is the part of the rows that must be elsewhere before
 	// their placement is the cause.
 	MisplacedShare = 0.05
 )
@@ -65,13 +65,15 @@ type Evidence struct {
 	Sizes *KeySizes
 	// Single says that the operator runs as one task.
 	Single bool
-	// Top is the largest key in the unit of Values, 0 where it is not known,
-	// TopPartition the partition that it is in, and TopNull whether all of its
+	// Top is the largest key in the unit of Values, 0 where it is not known;
+	// TopPartition the partition that it is in; TopNull whether all of its
 	// columns are null.
-	Top          float64
+	Top float64
+	// TopPartition is -1 where it is not known.
 	TopPartition int
 	TopNull      bool
-	// Misplaced is the part of the keys that are not where their hash says.
+	// Misplaced is the part of the rows that are not where the hash of their
+	// key says.
 	Misplaced float64
 }
 
@@ -85,8 +87,8 @@ type Evidence struct {
 //     probability of at least [ChancePValue]. The largest key's own size is not
 //     taken for chance: where it stands out from all others and meets the
 //     condition of 5, that is the verdict;
-//  4. wrong-partitioning, where more than [MisplacedShare] of the keys are not
-//     where their hash says;
+//  4. wrong-partitioning, where more than [MisplacedShare] of the rows are not
+//     where the hash of their key says;
 //  5. null-key and hot-key, where one key holds at least half of what the
 //     fullest partition has above the mean ([CauseShare]);
 //  6. structural.
@@ -129,6 +131,12 @@ func (e Evidence) byChance() bool {
 	if e.Keys == nil || !(Chance(e.Keys).PValue >= ChancePValue) {
 		return false
 	}
+	return e.valuesByChance()
+}
+
+// valuesByChance tests whether even hashing of keys of these sizes explains how
+// the values are spread; the size of the largest is left out of account.
+func (e Evidence) valuesByChance() bool {
 	unit := e.unit()
 	if math.IsNaN(unit) {
 		return true // all keys alike: their numbers have said it

@@ -39,7 +39,7 @@ type Report struct {
 	// keys are alike.
 	TopKeys []TopKey
 	// TopError bounds by how much any of them is overestimated.
-	TopError int64
+	TopError float64
 	// Columns looks at each key column alone.
 	Columns []ColumnReport
 	// NullKeys is the measure of the key whose columns are all null.
@@ -67,7 +67,7 @@ type TopKey struct {
 	Type *sqltype.Type
 	// Value is what it has of the measure, and Error by how much that may be
 	// too high.
-	Value, Error int64
+	Value, Error float64
 	// Partition is where it is; -1 for the value of a column, which can be in
 	// many.
 	Partition int
@@ -98,6 +98,17 @@ type PlacementReport struct {
 	// PartitionedBy names the key columns whose hash does explain where the
 	// rows are; empty where all do, or none.
 	PartitionedBy []string
+	// Examples are some of the misplaced keys.
+	Examples []MisplacedKey
+}
+
+// MisplacedKey is a key that is not where its hash says.
+type MisplacedKey struct {
+	// Row is the grouping key as a row of the type below.
+	Row  []byte
+	Type *sqltype.Type
+	// Partition is where it is, Belongs where its hash says.
+	Partition, Belongs int
 }
 
 // WhatIf is the state spread over another number of partitions.

@@ -2,7 +2,7 @@ package skew
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"sync"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
@@ -16,8 +16,8 @@ type TrendPoint struct {
 	Rows  int64 `json:"rows"`
 	Bytes int64 `json:"bytes"`
 	// Inserted, Updated and Deleted count the keys that the batch touched, each
-	// once; all 0 for the first point of a run of batches that does not begin
-	// at 0, since what was before is not known.
+	// once. A partition whose delta is gone (at the start of a run of batches,
+	// or where a snapshot stands in for it) adds nothing to them.
 	Inserted int64 `json:"inserted"`
 	Updated  int64 `json:"updated"`
 	Deleted  int64 `json:"deleted"`
@@ -90,6 +90,13 @@ func follow(ctx context.Context, s *checkpoint.Store, partition int, batches []i
 			bytes, err = loadSizes(ctx, s, partition, b, state)
 		} else {
 			bytes, err = step.apply(ctx, s, partition, b, state, bytes)
+			if errors.Is(err, statestore.ErrMissing) {
+				// A snapshot stands in for the delta: the rows are known, what
+				// changed is not.
+				*step = trendStep{}
+				clear(state)
+				bytes, err = loadSizes(ctx, s, partition, b, state)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -144,14 +151,4 @@ func (t *trendStep) apply(ctx context.Context, s *checkpoint.Store, partition in
 		}
 	}
 	return bytes, nil
-}
-
-// Growing says whether the rows never fell over the points and rose at the end,
-// as a state does that nothing is removed from.
-func Growing(points []TrendPoint) bool {
-	if len(points) < 3 {
-		return false
-	}
-	rose := slices.IsSortedFunc(points, func(a, b TrendPoint) int { return int(a.Rows - b.Rows) })
-	return rose && points[len(points)-1].Rows > points[0].Rows
 }

@@ -17,7 +17,7 @@ func (a *analysis) whatIf(r *Report) {
 	case a.alike && r.Summary.Total > 0:
 		largest = 1
 	case len(r.TopKeys) > 0:
-		largest = float64(r.TopKeys[0].Value)
+		largest = r.TopKeys[0].Value
 	}
 	for i, n := range a.counts {
 		values := a.histogram(i)
@@ -33,8 +33,8 @@ func (a *analysis) whatIf(r *Report) {
 // i-th count to try.
 func (a *analysis) histogram(i int) []float64 {
 	values := make([]float64, a.counts[i])
-	for _, p := range a.parts {
-		for j, v := range p.histogram[i] {
+	for _, worker := range a.values {
+		for j, v := range worker[i] {
 			values[j] += v
 		}
 	}
@@ -56,7 +56,7 @@ func (a *analysis) salt(r *Report) {
 		values := a.histogram(at)
 		salted := 0
 		for _, k := range r.TopKeys {
-			if float64(k.Value) < EvenExcess*float64(r.Summary.Mean) {
+			if k.Value < EvenExcess*float64(r.Summary.Mean) {
 				break
 			}
 			h, err := a.hasher.Hash(k.Row)
@@ -64,10 +64,10 @@ func (a *analysis) salt(r *Report) {
 				return
 			}
 			salted++
-			values[placement.Partition(h, a.n)] -= float64(k.Value)
+			values[placement.Partition(h, a.n)] -= k.Value
 			for s := range salts {
 				spread := int32(placement.HashInt(int32(s), uint32(h)))
-				values[placement.Partition(spread, a.n)] += float64(k.Value) / float64(salts)
+				values[placement.Partition(spread, a.n)] += k.Value / float64(salts)
 			}
 		}
 		if salted == 0 {
