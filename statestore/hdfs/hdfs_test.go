@@ -277,6 +277,15 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// A file that is not compressed cannot hold a row longer than itself, however
+// much its length promises.
+func TestUncompressedRowsAreBounded(t *testing.T) {
+	data := append(append(frame(row("a")), 0x00, 0x10, 0x00, 0x00), make([]byte, 1000)...) // a value of 1 MiB
+	p, _ := open(t, fstest.MapFS{"p/1.delta": file(data)}, hdfs.Config{})
+	_, err := entries(p, 1, provider.LoadOptions{})
+	require.ErrorIs(t, err, provider.ErrTooLarge)
+}
+
 func TestSnapshotsHaveNoRemoves(t *testing.T) {
 	p, _ := open(t, fstest.MapFS{"p/1.snapshot": file(compress(t, codec.LZ4, remove("a"), end))}, hdfs.Config{})
 	_, err := entries(p, 1, provider.LoadOptions{})
