@@ -95,6 +95,9 @@ func (s *Store) Key() (*sqltype.Type, Source) { return s.types.key, s.types.keyF
 // where it is from.
 func (s *Store) Value() (*sqltype.Type, Source) { return s.types.value, s.types.valueFrom }
 
+// Err returns what is wrong with the store's schema file, nil if nothing is.
+func (s *Store) Err() error { return s.types.err }
+
 // Notes returns what was corrected or assumed of the store, a sentence each.
 func (s *Store) Notes() []string { return slices.Clone(s.notes) }
 
