@@ -275,9 +275,9 @@ def pandas_with_state(b: Bench):
 # --- the cases: joins ----------------------------------------------------------------
 
 
-def joined(b: Bench, how, salt, per_batch=16, **shares):
+def joined(b: Bench, how, salt, batches=4, per_batch=16, **shares):
     """Impressions with the clicks on them within two minutes."""
-    shown, clicked = rows.impressions_and_clicks(b.rng(salt), 4, per_batch, **shares)
+    shown, clicked = rows.impressions_and_clicks(b.rng(salt), batches, per_batch, **shares)
     shown = b.stream("shown", shown, rows.IMPRESSION).withWatermark("shown", "2 minutes")
     clicked = b.stream("clicked", clicked, rows.AD_CLICK).withWatermark("clicked", "3 minutes")
     same_ad_soon = F.expr("ad = clicked_ad AND clicked >= shown AND clicked <= shown + interval 2 minutes")
@@ -305,6 +305,12 @@ def join_v1(b: Bench):
 def join_hot(b: Bench):
     """A stream-stream join, leftOuter, with half the rows of one hot ad."""
     joined(b, "leftOuter", 52, per_batch=24, hot=.5)
+
+
+@case(partitions=24)
+def join_skewed(b: Bench):
+    """A stream-stream join over 24 partitions in which one ad has most rows: every rule calls its partition hot."""
+    joined(b, "inner", 53, batches=2, per_batch=180, hot=.6)
 
 
 # --- the cases: types ------------------------------------------------------------------

@@ -32,7 +32,7 @@ PLAN = {
               "join_leftOuter", "key_types", "mapgroups_primitive", "null_keys", "pandas_with_state", "rocksdb_agg",
               "session_window", "udt_types", "value_types", "variant_types"],
     "4.3.0": ["chained_windows", "geo_types", "join_fullOuter", "join_hot", "join_inner", "join_leftSemi", "join_rightOuter",
-              "map_keys", "nanosecond_types", "rare_key_types", "row_checksum", "time_types", "wide_values"],
+              "join_skewed", "map_keys", "nanosecond_types", "rare_key_types", "row_checksum", "time_types", "wide_values"],
 }
 SCALA = {"dedupe_of_rows", "fmgws_v1", "fmgws_v2", "mapgroups_primitive"}  # in Gen.scala; all others in gen.py
 PLAIN = {"ad_billing"}  # laid down as folders, to be looked at; all others as zip files
