@@ -15,7 +15,7 @@ import (
 func (a *app) changesCommand() *cobra.Command {
 	var from, to int64
 	cmd := &cobra.Command{
-		Use:   "changes CKPT --from BATCH --to BATCH",
+		Use:   "changes CKPT [--from BATCH] [--to BATCH]",
 		Short: "What each batch changed: batch_id, change_type, key, value, partition_id",
 		Args:  oneCheckpoint,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -25,7 +25,7 @@ func (a *app) changesCommand() *cobra.Command {
 	a.shared(cmd)
 	a.selecting(cmd)
 	a.restricting(cmd, "at most so many changes (default: 10 in a table, else all)")
-	cmd.Flags().Int64Var(&from, "from", -1, "the first batch (default: the last committed one)")
+	cmd.Flags().Int64Var(&from, "from", -1, "the first batch (default: that of --to)")
 	cmd.Flags().Int64Var(&to, "to", -1, "the last batch, included (default: the last committed one)")
 	must(cmd.Flags().MarkHidden("batch"))
 	return cmd

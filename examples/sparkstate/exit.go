@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore"
@@ -88,6 +89,9 @@ func hint(err error) string {
 		return "copy the file again, or read it as it is with --ignore-crc"
 	case errors.Is(err, statestore.ErrTooLarge), errors.Is(err, statestore.ErrDamaged):
 		return "copy the file again if this is a copy; an older batch that does not need it may still be readable"
+	// os.OpenRoot has an error of its own for a path that is a file.
+	case errors.Is(err, syscall.ENOTDIR), strings.HasSuffix(err.Error(), ": not a directory"):
+		return "give a directory, or a zip file whose name ends in .zip, without a path inside it"
 	case errors.Is(err, fs.ErrNotExist):
 		return "check the path"
 	}

@@ -51,6 +51,22 @@ func (a *app) info(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	// All that can be is shown, and then the error.
+	var rows [][]cell
+	var failed error
+	for _, op := range cp.Operators() {
+		if err := op.Err(); err != nil {
+			failed = err
+		}
+		for _, st := range op.Stores() {
+			cells, err := a.storeCells(cmd, cp, st)
+			if err != nil {
+				failed = err
+			}
+			rows = append(rows, cells)
+		}
+	}
+	a.messages.supersede(failed)
 	sh := &sheet{format: a.format, columns: []column{
 		{"operatorId", true}, {"operatorName", false}, {"operatorNameFrom", false}, {"stateStoreName", false},
 		{"numPartitions", true}, {"numPartitionsFrom", false}, {"numColsPrefixKey", true},
@@ -73,19 +89,9 @@ func (a *app) info(cmd *cobra.Command, args []string) error {
 	if err := sh.begin(a.out); err != nil {
 		return err
 	}
-	var failed error
-	for _, op := range cp.Operators() {
-		if err := op.Err(); err != nil {
-			failed = err
-		}
-		for _, st := range op.Stores() {
-			cells, err := a.storeCells(cmd, cp, st)
-			if err != nil {
-				failed = err
-			}
-			if err := sh.row(cells...); err != nil {
-				return err
-			}
+	for _, cells := range rows {
+		if err := sh.row(cells...); err != nil {
+			return err
 		}
 	}
 	if err := sh.end(); err != nil {

@@ -4,6 +4,7 @@
 //	sparkstate info     CKPT    what is in it
 //	sparkstate metadata CKPT    rows, keys and bytes of every partition
 //	sparkstate batches  CKPT    what the logs say of each batch
+//	sparkstate check    CKPT    is it whole, what can be restored, what to do
 //	sparkstate read     CKPT    the rows
 //	sparkstate get      CKPT    the row of one key, and its history
 //	sparkstate changes  CKPT    what each batch changed

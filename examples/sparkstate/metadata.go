@@ -22,19 +22,11 @@ func (a *app) metadataCommand() *cobra.Command {
 }
 
 func (a *app) metadata(cmd *cobra.Command, args []string) error {
-	cp, err := a.open(args[0])
+	cp, stores, opts, err := a.openStores(cmd, args[0])
 	if err != nil {
 		return err
 	}
 	defer cp.Close()
-	stores, err := a.stores(cp)
-	if err != nil {
-		return err
-	}
-	opts, err := a.options(cmd)
-	if err != nil {
-		return err
-	}
 	// All is counted before anything is printed: a table that ends in an error
 	// is worse than none.
 	var counted []*checkpoint.Counts
@@ -84,14 +76,18 @@ func (a *app) counts(cmd *cobra.Command, s *checkpoint.Store, opts []checkpoint.
 	if err != nil {
 		return nil, err
 	}
-	var absent []int64
+	var absent []int
 	for _, p := range c.Partitions {
 		if !p.Present {
-			absent = append(absent, int64(p.Partition))
+			absent = append(absent, p.Partition)
 		}
 	}
 	if len(absent) > 0 {
-		a.note("operator " + s.Operator().Label() + " has no directory for partitions " + checkpoint.Ranges(absent) + "; they count as 0")
+		counts := "they count as 0"
+		if len(absent) == 1 {
+			counts = "it counts as 0"
+		}
+		a.note("operator " + s.Operator().Label() + " has no directory for " + ints(absent) + "; " + counts)
 	}
 	for _, n := range s.Notes() {
 		a.note("operator " + s.Operator().Label() + ": " + n)

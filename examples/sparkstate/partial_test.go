@@ -49,7 +49,7 @@ func TestPartialCopies(t *testing.T) {
 		{name: "no offsets", part: gone("offsets"), operator: "1", schema: true},
 		{name: "no logs at all", part: gone("offsets", "commits", "metadata", "sources"), operator: "1", schema: true},
 		{name: "no operator metadata", part: gone("state/0/_metadata", "state/1/_metadata"), operator: "dedupe", schema: true},
-		{name: "no partition 0", part: gone("state/1/0"), operator: "1", partitions: []int{1, 2, 3}, says: "no directory for partitions 0"},
+		{name: "no partition 0", part: gone("state/1/0"), operator: "1", partitions: []int{1, 2, 3}, says: "no directory for partition 0; it counts as 0"},
 		{name: "no schema", part: gone("state/1/0/_metadata"), operator: "1"},
 		{name: "only state", part: only("state"), operator: "1", schema: true, says: "without its logs"},
 		{name: "only an operator", part: only("state/1"), operator: "1", schema: true, says: "one operator's directory"},

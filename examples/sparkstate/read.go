@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -20,13 +21,23 @@ const peopleRows = 10
 func (a *app) readCommand() *cobra.Command {
 	var side string
 	var from int64
+	var salvage bool
 	cmd := &cobra.Command{
 		Use:   "read CKPT",
 		Short: "The rows of a store: key, value, partition_id",
 		Args:  oneCheckpoint,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("from-snapshot") && from < 0 {
+				return usagef("--from-snapshot %d: batches count from 0", from)
+			}
+			if salvage {
+				if cmd.Flags().Changed("join-side") || cmd.Flags().Changed("from-snapshot") {
+					return usagef("--salvage reads one store, from whatever is left of it; leave --join-side and --from-snapshot out")
+				}
+				return a.readSalvage(cmd, args[0])
+			}
 			if cmd.Flags().Changed("join-side") {
-				return a.readSide(cmd, args[0], checkpoint.Side(side))
+				return a.readSide(cmd, args[0], checkpoint.Side(side), from)
 			}
 			return a.read(cmd, args[0], from)
 		},
@@ -35,6 +46,7 @@ func (a *app) readCommand() *cobra.Command {
 	a.selecting(cmd)
 	a.restricting(cmd, "at most so many rows (default: 10 in a table, else all)")
 	cmd.Flags().StringVar(&side, "join-side", "", "one side of a stream-stream join as Spark shows it: left or right")
+	cmd.Flags().BoolVar(&salvage, "salvage", false, "read past damage: all that is left, each row with the batch it is known from")
 	cmd.Flags().Int64Var(&from, "from-snapshot", -1, "start from the snapshot of this batch, which must be there")
 	return cmd
 }
@@ -88,6 +100,8 @@ func (a *app) pick(path string) (*checkpoint.Checkpoint, *checkpoint.Store, erro
 	if key == nil && value == nil {
 		return cp, s, nil
 	}
+	a.noteReplaced("key", "keys", key, s.Key)
+	a.noteReplaced("value", "values", value, s.Value)
 	id, name := s.Operator().ID(), s.Name()
 	if err := cp.Close(); err != nil {
 		return nil, nil, err
@@ -99,6 +113,25 @@ func (a *app) pick(path string) (*checkpoint.Checkpoint, *checkpoint.Store, erro
 		return nil, nil, closing(cp, err)
 	}
 	return cp, s, nil
+}
+
+// noteReplaced says that a schema that is given replaces one that Spark
+// recorded: if the two mean the same bytes differently, the given one is
+// believed.
+func (a *app) noteReplaced(side, plural string, given *sqltype.Type, recorded func() (*sqltype.Type, checkpoint.Source)) {
+	t, from := recorded()
+	if given == nil || t == nil || from != checkpoint.Recorded || t.DDL() == given.DDL() {
+		return
+	}
+	columns := make([]string, len(t.Fields))
+	for i, f := range t.Fields {
+		columns[i] = f.Name + " " + f.Type.DDL()
+	}
+	text := fmt.Sprintf("--%s-schema replaces the recorded schema of the %s, %s", side, plural, strings.Join(columns, ", "))
+	if n, m := len(columns), len(given.Fields); n != m {
+		text += fmt.Sprintf(", which has %s and not %d", counting(n, "column"), m)
+	}
+	a.note(text)
 }
 
 func parseSchema(flag, text string) (*sqltype.Type, error) {
@@ -125,8 +158,9 @@ func (a *app) read(cmd *cobra.Command, path string, from int64) error {
 		return err
 	}
 	defer cp.Close()
-	if cmd.Flags().Changed("from-snapshot") {
-		opts = append(opts, checkpoint.FromSnapshot(from))
+	given := opts
+	if from >= 0 {
+		opts = append(opts[:len(opts):len(opts)], checkpoint.FromSnapshot(from))
 	}
 	at, err := s.At(cmd.Context(), opts...)
 	if err != nil {
@@ -139,6 +173,9 @@ func (a *app) read(cmd *cobra.Command, path string, from int64) error {
 	} else {
 		err = a.readRecords(rows, s.Operator().Label()+"/"+s.Name(), s.Records(cmd.Context(), opts...))
 	}
+	if missesSnapshot(err) {
+		return a.noSnapshot(cmd, s, from, at, given)
+	}
 	if err != nil {
 		return err
 	}
@@ -146,7 +183,10 @@ func (a *app) read(cmd *cobra.Command, path string, from int64) error {
 }
 
 // readSide reads one side of a join.
-func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side) error {
+func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side, from int64) error {
+	if a.keySchema != "" || a.valueSchema != "" {
+		return usagef("a side of a join is made of two stores; leave --key-schema and --value-schema out")
+	}
 	cp, err := a.open(path)
 	if err != nil {
 		return err
@@ -167,6 +207,9 @@ func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side) er
 	if err != nil {
 		return err
 	}
+	if from >= 0 {
+		opts = append(opts, checkpoint.FromSnapshot(from))
+	}
 	at, err := j.At(cmd.Context(), opts...)
 	if err != nil {
 		return err
@@ -174,6 +217,9 @@ func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side) er
 	rows := a.sheetOf(cmd, document(path, at.Batch), j.Key(), j.Value())
 	var loss checkpoint.JoinLoss
 	if err := a.readRecords(rows, op.Label()+"/"+string(side), j.Records(cmd.Context(), &loss, opts...)); err != nil {
+		if missesSnapshot(err) {
+			return usagef("--from-snapshot %d: a store of this side has no snapshot of that batch in every partition; --store and --from-snapshot tell which it has", from)
+		}
 		return err
 	}
 	if loss.Holes > 0 || loss.Leftover > 0 {

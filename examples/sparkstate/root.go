@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -30,19 +29,27 @@ type app struct {
 
 	keySchema, valueSchema string
 
-	stats  statestore.Stats
-	warned map[string]bool
+	stats    statestore.Stats
+	messages *messages
 }
 
 // run runs the tool with the given arguments and returns its exit code.
 func run(ctx context.Context, args []string, out, errw io.Writer) int {
-	a := &app{out: out, err: errw, warned: make(map[string]bool)}
+	a := &app{err: errw, messages: newMessages(errw)}
+	ans := &outStream{w: out, begin: a.messages.begin}
+	a.out = ans
 	root := &cobra.Command{
 		Use:           "sparkstate",
 		Short:         "Read the state of a Spark Structured Streaming query without Spark",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("limit") && a.limit < 0 {
+				return usagef("--limit %d: no less than 0", a.limit)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("there is no verb %q; the verbs are %s", args[0], verbs(cmd))
@@ -50,18 +57,21 @@ func run(ctx context.Context, args []string, out, errw io.Writer) int {
 			return cmd.Help()
 		},
 	}
-	root.SetOut(out)
-	root.SetErr(errw)
+	root.SetOut(a.out)
+	// Errors are told below; cobra itself would only add that the text of
+	// --help could not be written.
+	root.SetErr(io.Discard)
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; %s --help lists the flags", err, cmd.CommandPath())
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(a.infoCommand(), a.metadataCommand(), a.readCommand(), a.changesCommand(), a.getCommand(), a.diffCommand(), a.batchesCommand(), a.skewCommand())
+	root.AddCommand(a.infoCommand(), a.metadataCommand(), a.readCommand(), a.changesCommand(), a.getCommand(), a.diffCommand(), a.batchesCommand(), a.checkCommand(), a.skewCommand())
 	err := root.ExecuteContext(ctx)
-	if err != nil {
-		fmt.Fprintln(errw, "sparkstate: "+message(err))
+	if err == nil {
+		err = output(ans.err)
 	}
+	a.messages.end(err)
 	return exitCode(err)
 }
 
@@ -136,21 +146,26 @@ func (a *app) open(path string, opts ...checkpoint.OpenOption) (*checkpoint.Chec
 	return cp, nil
 }
 
-// warn prints a warning of the library, each once.
-func (a *app) warn(err error) {
-	if text := oneLine(err.Error()); !a.warned[text] {
-		a.warned[text] = true
-		fmt.Fprintln(a.err, "sparkstate: warning: "+text)
+// openStores opens the checkpoint and the stores that the flags pick. The
+// caller closes the checkpoint.
+func (a *app) openStores(cmd *cobra.Command, path string) (_ *checkpoint.Checkpoint, _ []*checkpoint.Store, _ []checkpoint.Option, err error) {
+	cp, err := a.open(path)
+	if err != nil {
+		return nil, nil, nil, err
 	}
+	stores, err := a.stores(cp)
+	if err != nil {
+		return nil, nil, nil, closing(cp, err)
+	}
+	opts, err := a.options(cmd)
+	if err != nil {
+		return nil, nil, nil, closing(cp, err)
+	}
+	return cp, stores, opts, nil
 }
 
-// note prints what a reader of the output should know.
-func (a *app) note(text string) {
-	if !a.warned[text] {
-		a.warned[text] = true
-		fmt.Fprintln(a.err, "sparkstate: note: "+oneLine(text))
-	}
-}
+func (a *app) warn(err error)   { a.messages.warn(err) }
+func (a *app) note(text string) { a.messages.note(text) }
 
 // partitions returns the partitions that the flags pick, all without any.
 func (a *app) partitions(s *checkpoint.Store) []int {

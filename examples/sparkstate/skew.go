@@ -12,17 +12,18 @@ import (
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/skew"
-	"github.com/sparkstate/sparkstate/statestore"
 )
 
-// skewFlags are the flags of the verb.
-type skewFlags struct {
-	measure, rule string
-	whatIf        []int
-	floor, rate   float64
-	rateOf        string
-	top           int
-	fail, trend   bool
+// libraryFloor is the flag as skew.Options take it: below 0 it was not given,
+// and 0 asks for none.
+func (f skewFlags) libraryFloor() float64 {
+	switch {
+	case f.floor < 0:
+		return 0
+	case f.floor == 0:
+		return -1
+	}
+	return f.floor
 }
 
 func (a *app) skewCommand() *cobra.Command {
@@ -32,6 +33,9 @@ func (a *app) skewCommand() *cobra.Command {
 		Short: "How unevenly the state is spread over its partitions, why, and what would help",
 		Args:  oneCheckpoint,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
 			if f.trend {
 				return a.skewTrend(cmd, args[0])
 			}
@@ -40,17 +44,7 @@ func (a *app) skewCommand() *cobra.Command {
 	}
 	a.shared(cmd)
 	a.selecting(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&f.measure, "measure", skew.ByRows, "what is measured: rows, keys, bytes, changes (rows changed per batch) or fileBytes")
-	fl.StringVar(&f.measure, "weigh", skew.ByRows, "measure a numeric column instead, such as value.count")
-	fl.StringVar(&f.rule, "rule", skew.RuleSigma, "which rule marks hot partitions: "+strings.Join(skew.RuleNames(), ", "))
-	fl.IntSliceVar(&f.whatIf, "what-if", nil, "numbers of partitions to try (default: a quarter to four times the present one)")
-	fl.Float64Var(&f.floor, "floor", -1, "what the fullest partition must exceed to matter (default: 10,000 rows or keys, 256 MB)")
-	fl.IntVar(&f.top, "top", 5, "how many keys and values are named")
-	fl.BoolVar(&f.fail, "fail", false, "exit with 1 when a verdict is a warning or worse, or --rate is passed")
-	fl.BoolVar(&f.trend, "trend", false, "rows, bytes, changes and skew after every batch that can be read")
-	fl.Float64Var(&f.rate, "rate", 0, "with --fail: also when the skew rate is above this")
-	fl.StringVar(&f.rateOf, "rate-of", "move", "what --rate is compared with: move (the skew rate) or hot (the share of hot partitions)")
+	f.declare(cmd)
 	return cmd
 }
 
@@ -64,7 +58,19 @@ type storeSkew struct {
 	skew.Finding
 	Partitions []partitionValue `json:"partitions"`
 	skew.Imbalance
+	judged
 	Analysis *skewAnalysis `json:"-"`
+}
+
+// judged is what every measure is judged by.
+type judged struct {
+	Verdict  skew.Verdict  `json:"verdict"`
+	Severity skew.Severity `json:"severity"`
+	Floor    float64       `json:"floor"`
+	// SkewRate is undefined where the number of keys is not known, or the
+	// measure has no level of chance.
+	SkewRate skew.Float       `json:"skewRate"`
+	Chance   *skew.ChanceTest `json:"chance"`
 }
 
 type partitionValue struct {
@@ -72,38 +78,30 @@ type partitionValue struct {
 	Value       float64 `json:"value"`
 }
 
-// counted are the measures that come from counting, without a walk over keys.
-var counted = map[string]func(statestore.Count) (int64, bool){
-	"keys":      func(c statestore.Count) (int64, bool) { return c.Keys, c.Keys >= 0 },
-	"fileBytes": func(c statestore.Count) (int64, bool) { return c.FileBytes, true },
-}
-
 func (a *app) skew(cmd *cobra.Command, path string, f skewFlags) error {
 	rule, err := skew.ParseRule(f.rule)
 	if err != nil {
 		return usagef("--rule: %v", err)
 	}
-	if f.rateOf != "move" && f.rateOf != "hot" {
-		return usagef("--rate-of %s is neither move nor hot", f.rateOf)
-	}
-	cp, err := a.open(path)
+	cp, stores, opts, err := a.openStores(cmd, path)
 	if err != nil {
 		return err
 	}
 	defer cp.Close()
-	stores, err := a.stores(cp)
-	if err != nil {
-		return err
-	}
-	opts, err := a.options(cmd)
-	if err != nil {
-		return err
-	}
 	all := []storeSkew{}
 	var batch any
 	var found []string
+	var without []leftOut
 	for _, s := range stores {
 		r, at, err := a.skewOf(cmd, s, f, rule, opts)
+		label := fmt.Sprintf("operator %s, store %s", s.Operator().Label(), s.Name())
+		if errors.Is(err, skew.ErrMeasure) && f.column() {
+			without = append(without, leftOut{label, measureError(err)})
+			continue
+		}
+		if errors.Is(err, skew.ErrMeasure) {
+			return usagef("%s: %s", label, measureError(err))
+		}
 		if err != nil {
 			return err
 		}
@@ -112,6 +110,16 @@ func (a *app) skew(cmd *cobra.Command, path string, f skewFlags) error {
 			found = append(found, s.Operator().Label()+"/"+s.Name()+": "+why)
 		}
 		all = append(all, *r)
+	}
+	if len(without) > 0 && len(all) == 0 {
+		text := "no store has " + f.measure
+		for _, w := range without {
+			text += "; " + w.store + ": " + w.why
+		}
+		return usagef("%s", text)
+	}
+	for _, w := range without {
+		a.note(w.store + " is left out: " + w.why)
 	}
 	if err := a.writeSkew(path, batch, all); err != nil {
 		return err
@@ -122,32 +130,13 @@ func (a *app) skew(cmd *cobra.Command, path string, f skewFlags) error {
 	return nil
 }
 
-// failing says why --fail should fail; "" for no reason.
-func (s *storeSkew) failing(f skewFlags, rate bool) string {
-	if s.Analysis != nil && s.Analysis.Severity != skew.Info {
-		return fmt.Sprintf("%s (%s)", s.Analysis.Verdict, s.Analysis.Severity)
-	}
-	if !rate || !(float64(s.Max) > s.floor()) {
-		return ""
-	}
-	value, name := s.HotShare, "share of hot partitions"
-	if f.rateOf == "move" {
-		if s.Analysis == nil {
-			return ""
-		}
-		value, name = s.Analysis.SkewRate, "skew rate"
-	}
-	if float64(value) > f.rate {
-		return fmt.Sprintf("%s %.3f is above %g", name, float64(value), f.rate)
-	}
-	return ""
-}
+// leftOut is a store that does not have the column that is measured.
+type leftOut struct{ store, why string }
 
-func (s *storeSkew) floor() float64 {
-	if s.Analysis != nil {
-		return s.Analysis.Floor
-	}
-	return 0
+// measureError is an error about the measure without the words that all of
+// them begin with.
+func measureError(err error) string {
+	return strings.TrimPrefix(err.Error(), skew.ErrMeasure.Error()+": ")
 }
 
 // skewOf measures one store, and looks for causes where the measure allows.
@@ -156,41 +145,13 @@ func (a *app) skewOf(cmd *cobra.Command, s *checkpoint.Store, f skewFlags, rule 
 	if n, _ := s.Operator().Name(); n != "" {
 		r.OperatorName = &n
 	}
-	var values []float64
-	var at checkpoint.At
-	if of, ok := counted[f.measure]; ok {
-		c, err := a.counts(cmd, s, opts)
-		if err != nil {
-			return nil, at, err
-		}
-		at = c.At
-		for _, p := range c.Partitions {
-			v, ok := of(p)
-			if !ok {
-				return nil, at, usagef("--measure %s: not known for operator %s, store %s", f.measure, s.Operator().Label(), s.Name())
-			}
-			values = append(values, float64(v))
-		}
-	} else {
-		done := a.progress("walking " + s.Operator().Label() + "/" + s.Name())
-		report, err := skew.Analyze(cmd.Context(), s, skew.Options{Measure: f.measure, WhatIf: f.whatIf, Top: f.top, Floor: f.floor, Workers: a.workers}, opts...)
-		done()
-		if errors.Is(err, skew.ErrMeasure) {
-			return nil, at, usagef("%v", err)
-		}
-		if err != nil {
-			return nil, at, err
-		}
-		for _, n := range s.Notes() {
-			a.note("operator " + s.Operator().Label() + ": " + n)
-		}
-		if r.Analysis, err = a.analysed(report); err != nil {
-			return nil, at, err
-		}
-		if err := a.lifetime(cmd, s, r.Analysis, opts); err != nil {
-			return nil, at, err
-		}
-		at, values = report.At, report.Values
+	measure := a.walked
+	if f.counted() {
+		measure = a.counted
+	}
+	values, at, err := measure(cmd, s, f, opts, r)
+	if err != nil {
+		return nil, at, err
 	}
 	for p, v := range values {
 		r.Partitions = append(r.Partitions, partitionValue{p, v})
@@ -199,6 +160,61 @@ func (a *app) skewOf(cmd *cobra.Command, s *checkpoint.Store, f skewFlags, rule 
 	r.Finding = skew.Find(rule, values)
 	r.Imbalance = skew.MeasureImbalance(values)
 	return r, at, nil
+}
+
+// walked measures a store by a walk over its keys, and looks for causes.
+func (a *app) walked(cmd *cobra.Command, s *checkpoint.Store, f skewFlags, opts []checkpoint.Option, r *storeSkew) ([]float64, checkpoint.At, error) {
+	done := a.progress("walking " + s.Operator().Label() + "/" + s.Name())
+	report, err := skew.Analyze(cmd.Context(), s, skew.Options{Measure: f.measure, WhatIf: f.whatIf, Top: f.top, Floor: f.libraryFloor(), Workers: a.workers}, opts...)
+	done()
+	if err != nil {
+		return nil, checkpoint.At{}, err
+	}
+	for _, n := range s.Notes() {
+		a.note("operator " + s.Operator().Label() + ": " + n)
+	}
+	r.judged = judged{report.Verdict, report.Severity, report.Floor, report.SkewRate, report.Chance}
+	if r.Analysis, err = a.analysed(report); err != nil {
+		return nil, report.At, err
+	}
+	return report.Values, report.At, a.lifetime(cmd, s, report.Batch, r.Analysis, opts)
+}
+
+// counted measures a store by what is counted of each partition.
+func (a *app) counted(cmd *cobra.Command, s *checkpoint.Store, f skewFlags, opts []checkpoint.Option, r *storeSkew) ([]float64, checkpoint.At, error) {
+	c, err := a.counts(cmd, s, opts)
+	if err != nil {
+		return nil, checkpoint.At{}, err
+	}
+	values := make([]float64, len(c.Partitions))
+	for i, p := range c.Partitions {
+		switch {
+		case f.measure == byFileBytes:
+			values[i] = float64(p.FileBytes)
+		case p.Keys < 0:
+			return nil, c.At, usagef("--measure keys: not known for operator %s, store %s", s.Operator().Label(), s.Name())
+		default:
+			values[i] = float64(p.Keys)
+		}
+	}
+	r.judged = judgeCounts(values, f, s.Placement().Single)
+	return values, c.At, nil
+}
+
+// judgeCounts judges numbers of keys, or bytes of files, of which no keys and
+// hence no chance are known.
+func judgeCounts(values []float64, f skewFlags, single bool) judged {
+	e := skew.Evidence{Values: values, Single: single, TopPartition: -1}
+	j := judged{Floor: f.countFloor(), SkewRate: skew.Undefined()}
+	if f.measure == byKeys {
+		e.Keys, e.Top = values, 1
+		c := skew.Chance(values)
+		j.Chance = &c
+		j.SkewRate = skew.Float(skew.SkewRate(skew.Hoover(values), skew.ChanceHoover(int64(c.Keys), len(values))))
+	}
+	j.Verdict = skew.Judge(e)
+	j.Severity = skew.Grade(j.Verdict, skew.Measure(values), j.Floor)
+	return j
 }
 
 func (a *app) writeSkew(path string, batch any, all []storeSkew) error {
@@ -215,6 +231,7 @@ func (a *app) writeSkew(path string, batch any, all []storeSkew) error {
 	sh := &sheet{format: a.format, header: append(document(path, batch), field{"stores", all}), columns: []column{
 		{"operatorId", true}, {"operatorName", false}, {"stateStoreName", false}, {"measure", false},
 		{"partitionId", true}, {"value", true}, {"hot", false},
+		{"verdict", false}, {"severity", false}, {"skewRate", true},
 	}}
 	if err := sh.begin(a.out); err != nil {
 		return err
@@ -222,7 +239,8 @@ func (a *app) writeSkew(path string, batch any, all []storeSkew) error {
 	for _, s := range all {
 		for _, p := range s.Partitions {
 			if err := sh.row(jsonCell(s.OperatorID), jsonCell(s.OperatorName), textCell(s.StateStoreName), textCell(s.Measure),
-				jsonCell(p.PartitionID), jsonCell(p.Value), jsonCell(slices.Contains(s.Hot, p.PartitionID))); err != nil {
+				jsonCell(p.PartitionID), jsonCell(p.Value), jsonCell(slices.Contains(s.Hot, p.PartitionID)),
+				textCell(string(s.Verdict)), textCell(string(s.Severity)), jsonCell(s.SkewRate)); err != nil {
 				return err
 			}
 		}
@@ -251,12 +269,13 @@ func (s storeSkew) print(w *bufio.Writer, batch any) {
 	fmt.Fprintln(w)
 	switch {
 	case len(s.Hot) > 0:
-		fmt.Fprintf(w, "hot by rule %s (%s): %s\n", s.Rule, s.Condition, ints(s.Hot))
+		fmt.Fprintf(w, "hot by rule %s (%s): %s, %s of the partitions\n", s.Rule, s.Condition, ints(s.Hot), percent(s.HotShare))
 	case s.Inconclusive != "":
 		fmt.Fprintf(w, "rule %s (%s): %s\n", s.Rule, s.Condition, s.Inconclusive)
 	default:
 		fmt.Fprintf(w, "rule %s (%s) marks none\n", s.Rule, s.Condition)
 	}
+	s.judged.print(w)
 	if s.Analysis != nil {
 		s.Analysis.print(w)
 	}
@@ -336,10 +355,14 @@ func share(part, whole skew.Float) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
 }
 
+// ints names partitions.
 func ints(ns []int) string {
 	var all []int64
 	for _, n := range ns {
 		all = append(all, int64(n))
+	}
+	if len(all) == 1 {
+		return "partition " + checkpoint.Ranges(all)
 	}
 	return "partitions " + checkpoint.Ranges(all)
 }

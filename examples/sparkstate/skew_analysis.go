@@ -17,21 +17,16 @@ import (
 
 // skewAnalysis is what a walk over the keys has found, as the tool shows it.
 type skewAnalysis struct {
-	Verdict         skew.Verdict     `json:"verdict"`
-	Severity        skew.Severity    `json:"severity"`
-	Floor           float64          `json:"floor"`
-	SkewRate        skew.Float       `json:"skewRate"`
-	UnexplainedRate skew.Float       `json:"unexplainedRate"`
-	Chance          *skew.ChanceTest `json:"chance"`
-	Keys            []float64        `json:"keys"`
-	RowsPerKey      skew.Float       `json:"rowsPerKey"`
-	NullKeys        float64          `json:"nullKeys"`
-	TopKeys         []topKey         `json:"topKeys"`
-	TopError        int64            `json:"topError"`
-	Columns         []columnSkew     `json:"columns"`
-	Placement       placed           `json:"placement"`
-	WhatIf          []skew.WhatIf    `json:"whatIf"`
-	Salting         []salting        `json:"salting"`
+	UnexplainedRate skew.Float    `json:"unexplainedRate"`
+	Keys            []float64     `json:"keys"`
+	RowsPerKey      skew.Float    `json:"rowsPerKey"`
+	NullKeys        float64       `json:"nullKeys"`
+	TopKeys         []topKey      `json:"topKeys"`
+	TopError        float64       `json:"topError"`
+	Columns         []columnSkew  `json:"columns"`
+	Placement       placed        `json:"placement"`
+	WhatIf          []skew.WhatIf `json:"whatIf"`
+	Salting         []salting     `json:"salting"`
 	// WatermarkMs is the watermark that the next batch starts with, 0 for none.
 	WatermarkMs  int64             `json:"watermarkMs"`
 	Times        []skew.TimeReport `json:"times"`
@@ -42,8 +37,8 @@ type skewAnalysis struct {
 
 type topKey struct {
 	Key         json.RawMessage `json:"key"`
-	Value       int64           `json:"value"`
-	Error       int64           `json:"error"`
+	Value       float64         `json:"value"`
+	Error       float64         `json:"error"`
 	PartitionID *int            `json:"partitionId,omitempty"`
 	OfPartition *skew.Float     `json:"shareOfPartition,omitempty"`
 	OfAll       skew.Float      `json:"share"`
@@ -62,6 +57,14 @@ type placed struct {
 	Misplaced     int64    `json:"misplaced"`
 	Strict        bool     `json:"strict"`
 	PartitionedBy []string `json:"partitionedBy"`
+	// Examples are some of the misplaced keys.
+	Examples []misplacedKey `json:"examples"`
+}
+
+type misplacedKey struct {
+	Key         json.RawMessage `json:"key"`
+	PartitionID int             `json:"partitionId"`
+	Belongs     int             `json:"belongs"`
 }
 
 type salting struct {
@@ -87,10 +90,16 @@ func (s storeSkew) MarshalJSON() ([]byte, error) {
 // analysed turns keys into JSON.
 func (a *app) analysed(r *skew.Report) (*skewAnalysis, error) {
 	out := &skewAnalysis{
-		Verdict: r.Verdict, Severity: r.Severity, Floor: r.Floor, SkewRate: r.SkewRate, UnexplainedRate: r.UnexplainedRate,
-		Chance: r.Chance, Keys: r.Keys, RowsPerKey: r.RowsPerKey, NullKeys: r.NullKeys, TopError: r.TopError,
+		UnexplainedRate: r.UnexplainedRate, Keys: r.Keys, RowsPerKey: r.RowsPerKey, NullKeys: r.NullKeys, TopError: r.TopError,
 		WhatIf: r.WhatIf, Advice: r.Advice, Notes: r.Notes, TopKeys: []topKey{}, Columns: []columnSkew{}, Salting: []salting{},
-		Placement: placed{r.Placement.Checked, r.Placement.Misplaced, r.Placement.Strict, r.Placement.PartitionedBy},
+		Placement: placed{r.Placement.Checked, r.Placement.Misplaced, r.Placement.Strict, r.Placement.PartitionedBy, []misplacedKey{}},
+	}
+	for _, x := range r.Placement.Examples {
+		k, err := a.topKey(skew.TopKey{Row: x.Row, Type: x.Type, Partition: x.Partition}, false)
+		if err != nil {
+			return nil, err
+		}
+		out.Placement.Examples = append(out.Placement.Examples, misplacedKey{k.Key, x.Partition, x.Belongs})
 	}
 	for _, k := range r.TopKeys {
 		t, err := a.topKey(k, false)
@@ -118,12 +127,16 @@ func (a *app) analysed(r *skew.Report) (*skewAnalysis, error) {
 
 // lifetime adds what the store's rows have to do with time: which are due, and
 // whether they ever are.
-func (a *app) lifetime(cmd *cobra.Command, s *checkpoint.Store, out *skewAnalysis, opts []checkpoint.Option) error {
+func (a *app) lifetime(cmd *cobra.Command, s *checkpoint.Store, batch int64, out *skewAnalysis, opts []checkpoint.Option) error {
 	var err error
 	if out.WatermarkMs, err = s.Operator().Checkpoint().WatermarkMs(); err != nil {
 		a.warn(err)
 	}
-	if out.Times, err = skew.Times(cmd.Context(), s, out.WatermarkMs, opts...); err != nil {
+	clock := skew.Clock{WatermarkMs: out.WatermarkMs}
+	if b, err := s.Operator().Checkpoint().Batch(batch); err == nil && b.Offsets != nil {
+		clock.WallMs = b.Offsets.TimestampMs
+	}
+	if out.Times, err = skew.Times(cmd.Context(), s, clock, opts...); err != nil {
 		return err
 	}
 	if why, cure := s.NeverExpires(); why != "" {
@@ -163,8 +176,8 @@ func keyJSON(t *sqltype.Type, rows *array.Struct, alone bool) (json.RawMessage, 
 	return w(nil, 0), nil
 }
 
-// print writes the analysis for people.
-func (s *skewAnalysis) print(w *bufio.Writer) {
+// print writes the verdict for people.
+func (s judged) print(w *bufio.Writer) {
 	fmt.Fprintf(w, "\nverdict: %s (%s)", s.Verdict, s.Severity)
 	if s.SkewRate.Defined() {
 		fmt.Fprintf(w, "; skew rate %s", number(s.SkewRate))
@@ -173,17 +186,24 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 		fmt.Fprintf(w, "; even hashing of %s keys is as uneven with p = %s", number(s.Chance.Keys), number(s.Chance.PValue))
 	}
 	fmt.Fprintln(w)
+}
+
+// print writes the analysis for people.
+func (s *skewAnalysis) print(w *bufio.Writer) {
+	if r := float64(s.RowsPerKey); s.RowsPerKey.Defined() && r != 1 {
+		fmt.Fprintf(w, "%s rows per key\n", number(s.RowsPerKey))
+	}
 	if len(s.TopKeys) > 0 {
 		fmt.Fprintln(w, "largest keys:")
 		for _, k := range s.TopKeys {
-			fmt.Fprintf(w, "  %s  %d, %s of all", short(string(k.Key)), k.Value, percent(k.OfAll))
+			fmt.Fprintf(w, "  %s  %s, %s of all", short(string(k.Key)), number(skew.Float(k.Value)), percent(k.OfAll))
 			if k.PartitionID != nil {
 				fmt.Fprintf(w, ", %s of partition %d", percent(*k.OfPartition), *k.PartitionID)
 			}
 			fmt.Fprintln(w)
 		}
 		if s.TopError > 0 {
-			fmt.Fprintf(w, "  (estimated, too high by at most %d)\n", s.TopError)
+			fmt.Fprintf(w, "  (estimated, too high by at most %s)\n", number(skew.Float(s.TopError)))
 		}
 	}
 	for _, c := range s.Columns {
@@ -198,7 +218,7 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 		if !c.Exact {
 			more = "more than "
 		}
-		fmt.Fprintf(w, "key column %s: %s%d values; %s", c.Name, more, c.Distinct, strings.Join(top, ", "))
+		fmt.Fprintf(w, "key column %s: %s%s; %s", c.Name, more, counting(int(c.Distinct), "value"), strings.Join(top, ", "))
 		if float64(c.Null) > 0 {
 			fmt.Fprintf(w, "; null %s", percent(c.Null))
 		}
@@ -210,11 +230,18 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 			fmt.Fprintf(w, "; they are partitioned by %s alone", strings.Join(s.Placement.PartitionedBy, ", "))
 		}
 		fmt.Fprintln(w)
+		for _, x := range s.Placement.Examples {
+			fmt.Fprintf(w, "  %s is in partition %d and belongs in %d\n", short(string(x.Key)), x.PartitionID, x.Belongs)
+		}
 	}
 	if len(s.WhatIf) > 0 {
 		fmt.Fprintln(w, "at other partition counts:")
 		for _, x := range s.WhatIf {
-			fmt.Fprintf(w, "  %5d  max/median %-6s  to move %-6s  empty %d\n", x.Partitions, number(x.MaxOverMedian), percent(x.Hoover), x.Empty)
+			line := fmt.Sprintf("  %5d  max/median %-6s  to move %-6s  empty %-5d", x.Partitions, number(x.MaxOverMedian), percent(x.Hoover), x.Empty)
+			if x.Floor > 1 { // a max/mean of 1 is the least there is
+				line += fmt.Sprintf("  max/mean ≥ %s, for the largest key alone", number(x.Floor))
+			}
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
 		}
 	}
 	for _, t := range s.Times {

@@ -10,18 +10,11 @@ import (
 
 // skewTrend prints the measures after every batch that can be read.
 func (a *app) skewTrend(cmd *cobra.Command, path string) error {
-	if cmd.Flags().Changed("batch") {
-		return usagef("--trend is over all batches; leave --batch out")
-	}
-	cp, err := a.open(path)
+	cp, stores, _, err := a.openStores(cmd, path)
 	if err != nil {
 		return err
 	}
 	defer cp.Close()
-	stores, err := a.stores(cp)
-	if err != nil {
-		return err
-	}
 	workers := a.workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type salvagedRow struct {
+	printed
+	Known    int64 `json:"known_batch"`
+	Doubtful bool
+}
+
+func salvagedRows(t *testing.T, text string) []salvagedRow {
+	t.Helper()
+	var out []salvagedRow
+	for line := range strings.Lines(text) {
+		var r salvagedRow
+		require.NoError(t, json.Unmarshal([]byte(line), &r), line)
+		out = append(out, r)
+	}
+	return out
+}
+
+func sortedRows(rows []printed) []string {
+	var out []string
+	for _, r := range rows {
+		out = append(out, string(r.Key)+string(r.Value))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestReadSalvage(t *testing.T) {
+	_, whole, _ := sparkstate("read", adBilling, "--operator", "1", "--format", "jsonl")
+	salvage := func(dir string, more ...string) ([]salvagedRow, string) {
+		code, out, errs := sparkstate(append([]string{"read", dir, "--operator", "1", "--format", "jsonl", "--salvage"}, more...)...)
+		require.Zero(t, code, errs)
+		return salvagedRows(t, out), errs
+	}
+	same := func(rows []salvagedRow) {
+		t.Helper()
+		var got []printed
+		for _, r := range rows {
+			got = append(got, r.printed)
+			assert.Equal(t, int64(6), r.Known)
+			assert.False(t, r.Doubtful)
+		}
+		assert.Equal(t, sortedRows(printedRows(t, whole)), sortedRows(got))
+	}
+	rows, errs := salvage(adBilling)
+	same(rows)
+	assert.Contains(t, errs, "nothing is lost: these are all 714 rows")
+
+	dir := copyOf(t, adBilling)
+	edit(t, filepath.Join(dir, "state/1/2/6.snapshot"), func(b []byte) []byte { return b[:len(b)/2] })
+	rows, errs = salvage(dir)
+	same(rows)
+	assert.Contains(t, errs, "lost: state/1/2/6.snapshot")
+	assert.Contains(t, errs, "714 rows salvaged: 0 are known from before batch 6")
+
+	edit(t, filepath.Join(dir, "state/1/2/5.delta"), func([]byte) []byte { return nil })
+	rows, errs = salvage(dir)
+	old := 0
+	for _, r := range rows {
+		if r.Known < 6 {
+			old++
+			assert.Equal(t, 2, r.Partition)
+			assert.Equal(t, int64(3), r.Known)
+		}
+	}
+	assert.NotZero(t, old)
+	assert.Less(t, len(rows), 714)
+	assert.Contains(t, errs, "5.delta")
+
+	code, out, _ := sparkstate("read", dir, "--operator", "1", "--format", "json", "--salvage", "--limit", "3")
+	assert.Zero(t, code)
+	var d struct {
+		Batch int64
+		Rows  []salvagedRow
+		Loss  salvageLoss
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &d))
+	assert.Len(t, d.Rows, 3)
+	assert.Equal(t, int64(len(rows)), d.Loss.Rows, "the loss is that of all rows, whatever the limit")
+	assert.Equal(t, int64(old), d.Loss.Outdated)
+	assert.Len(t, d.Loss.Files, 2)
+
+	// Without a schema rows are bytes.
+	edit(t, filepath.Join(dir, "state/1/0/_metadata/schema"), func([]byte) []byte { return nil })
+	_, out, errs = sparkstate("read", dir, "--operator", "1", "--format", "jsonl", "--salvage")
+	assert.Contains(t, errs, "shown as hex")
+	assert.Len(t, salvagedRows(t, out), len(rows))
+
+	code, _, errs = sparkstate("read", dir, "--operator", "1", "--salvage", "--from-snapshot", "5")
+	assert.Equal(t, exitUsage, code, errs)
+	code, _, _ = sparkstate("read", dir, "--operator", "1", "--format", "jsonl")
+	assert.Equal(t, exitInput, code, "never the default")
+}
