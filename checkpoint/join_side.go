@@ -71,6 +71,9 @@ const matchedColumn = "matched"
 // Operator returns the join.
 func (j *JoinSide) Operator() *Operator { return j.rows.op }
 
+// Store returns the store that holds the side's rows.
+func (j *JoinSide) Store() *Store { return j.rows }
+
 // Key returns the type of the join key, nil where it is not known.
 func (j *JoinSide) Key() *sqltype.Type { return j.key }
 

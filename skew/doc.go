@@ -67,6 +67,19 @@
 // was 1.18 times the median. [AQE] and [Flink] listed none in any of them,
 // [Robust] one or more in 10 %; the p-value of [Chance] was below 0.0001 in one.
 //
+// # What Judge makes of even states
+//
+// 10,000 states each, of keys hashed evenly, one row a key; how many in a
+// thousand got another verdict than even or chance:
+//
+//	keys to a partition      1     10    100  1,000 10,000
+//	    4 partitions         0      0      0      0      0
+//	   20 partitions       0.4      0    0.1      0      0
+//	  200 partitions         0    0.2    0.2      0      0
+//	2,000 partitions       0.2    0.1    0.1      0      0
+//
+// BenchmarkJudgeEvenStates makes the table again.
+//
 // # Values that are not to be had
 //
 // Nothing here divides by zero and nothing panics. What is undefined is NaN in

@@ -68,31 +68,31 @@ func batchOf(all []*checkpoint.Counts) any {
 	return all[0].Batch
 }
 
-// counts counts a store, and says which partitions counted as 0 for want of a
-// directory.
+// counts counts a store.
 func (a *app) counts(cmd *cobra.Command, s *checkpoint.Store, opts []checkpoint.Option) (*checkpoint.Counts, error) {
 	defer a.progress("counting " + s.Operator().Label() + "/" + s.Name())()
 	c, err := s.Counts(cmd.Context(), opts...)
 	if err != nil {
 		return nil, err
 	}
-	var absent []int
-	for _, p := range c.Partitions {
-		if !p.Present {
-			absent = append(absent, p.Partition)
-		}
-	}
-	if len(absent) > 0 {
+	a.about(s)
+	return c, nil
+}
+
+// about says what a reader of a store's rows should know: what was corrected,
+// and which partitions count as empty because they are not there.
+func (a *app) about(s *checkpoint.Store) {
+	operator := "operator " + s.Operator().Label()
+	if absent := s.Absent(); len(absent) > 0 {
 		counts := "they count as 0"
 		if len(absent) == 1 {
 			counts = "it counts as 0"
 		}
-		a.note("operator " + s.Operator().Label() + " has no directory for " + ints(absent) + "; " + counts)
+		a.note(operator + " has no directory for " + ints(absent) + "; " + counts)
 	}
 	for _, n := range s.Notes() {
-		a.note("operator " + s.Operator().Label() + ": " + n)
+		a.note(operator + ": " + n)
 	}
-	return c, nil
 }
 
 func nameCell(s *checkpoint.Store) cell {

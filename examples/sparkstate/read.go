@@ -71,9 +71,7 @@ func (a *app) openStore(cmd *cobra.Command, path string) (_ *checkpoint.Checkpoi
 	if err != nil {
 		return nil, nil, nil, closing(cp, err)
 	}
-	for _, n := range s.Notes() {
-		a.note(n)
-	}
+	a.about(s)
 	return cp, s, opts, nil
 }
 
@@ -214,6 +212,7 @@ func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side, fr
 	if err != nil {
 		return err
 	}
+	a.about(j.Store())
 	rows := a.sheetOf(cmd, document(path, at.Batch), j.Key(), j.Value())
 	var loss checkpoint.JoinLoss
 	if err := a.readRecords(rows, op.Label()+"/"+string(side), j.Records(cmd.Context(), &loss, opts...)); err != nil {

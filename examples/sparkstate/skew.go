@@ -170,9 +170,7 @@ func (a *app) walked(cmd *cobra.Command, s *checkpoint.Store, f skewFlags, opts 
 	if err != nil {
 		return nil, checkpoint.At{}, err
 	}
-	for _, n := range s.Notes() {
-		a.note("operator " + s.Operator().Label() + ": " + n)
-	}
+	a.about(s)
 	r.judged = judged{report.Verdict, report.Severity, report.Floor, report.SkewRate, report.Chance}
 	if r.Analysis, err = a.analysed(report); err != nil {
 		return nil, report.At, err

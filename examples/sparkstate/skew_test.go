@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -139,5 +141,40 @@ func TestNeverExpiresIsSaid(t *testing.T) {
 		require.Zero(t, code, errs)
 		assert.Equal(t, 1, strings.Count(out+errs, "keeps every key for ever"), verb)
 		assert.Contains(t, out+errs, "dropDuplicatesWithinWatermark")
+	}
+}
+
+// Most rows of this join have one key. Every rule lists its partition, and the
+// verdict names the key.
+func TestEveryRuleFires(t *testing.T) {
+	const ckpt = root + "/testdata/4.3.0/join_skewed.zip"
+	for _, rule := range []string{"sigma", "aqe", "robust", "flink"} {
+		code, out, errs := sparkstate("skew", ckpt, "--store", "left-keyWithIndexToValue", "--rule", rule, "--format", "json")
+		require.Zero(t, code, errs)
+		var doc struct {
+			Stores []struct {
+				Fullest int    `json:"fullest"`
+				Hot     []int  `json:"hot"`
+				Verdict string `json:"verdict"`
+				TopKeys []struct {
+					Key map[string]string `json:"key"`
+				} `json:"topKeys"`
+			} `json:"stores"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(out), &doc))
+		s := doc.Stores[0]
+		assert.Contains(t, s.Hot, s.Fullest, rule)
+		assert.Equal(t, "hot-key", s.Verdict)
+		assert.Equal(t, "ad_hot", s.TopKeys[0].Key["field0"])
+	}
+}
+
+// A partition that is not there is said to count as empty, whatever the verb.
+func TestAbsentPartitionsAreSaid(t *testing.T) {
+	dir := copyOf(t, adBilling)
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "state", "1", "2")))
+	for _, args := range [][]string{{"metadata"}, {"read"}, {"changes"}, {"skew"}, {"skew", "--trend"}, {"get", "--key", `["a","b"]`}, {"diff", "--from", "1", "--to", "2"}} {
+		_, _, errs := sparkstate(append([]string{args[0], dir, "--operator", "1"}, args[1:]...)...)
+		assert.Equal(t, 1, strings.Count(errs, "operator dedupe_1 has no directory for partition 2; it counts as 0"), "%v: %s", args, errs)
 	}
 }

@@ -22,6 +22,7 @@ func (a *app) skewTrend(cmd *cobra.Command, path string) error {
 	var batch any
 	all := make([][]skew.TrendPoint, len(stores))
 	for i, s := range stores {
+		a.about(s)
 		done := a.progress("following " + s.Operator().Label() + "/" + s.Name())
 		all[i], err = skew.Trend(cmd.Context(), s, workers)
 		done()
