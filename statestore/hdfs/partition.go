@@ -124,19 +124,5 @@ func (p *Partition) each(ctx context.Context, f provider.File, fn func(*record) 
 		return err
 	}
 	defer s.close()
-	var r record
-	for n := 0; ; n++ {
-		if n&0xfff == 0xfff {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		ok, err := s.next(&r)
-		if err != nil || !ok {
-			return err
-		}
-		if !fn(&r) {
-			return nil
-		}
-	}
+	return s.each(ctx, fn)
 }

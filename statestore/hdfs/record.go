@@ -1,6 +1,7 @@
 package hdfs
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -83,6 +84,26 @@ func (s *scanner) next(r *record) (bool, error) {
 		}
 	}
 	return s.nextAcross(r)
+}
+
+// each calls fn with every record, until fn returns false or the file ends or
+// breaks.
+func (s *scanner) each(ctx context.Context, fn func(*record) bool) error {
+	var r record
+	for n := 0; ; n++ {
+		if n&0xfff == 0xfff {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		ok, err := s.next(&r)
+		if err != nil || !ok {
+			return err
+		}
+		if !fn(&r) {
+			return nil
+		}
+	}
 }
 
 // nextAcross reads a record that may span blocks, a remove or the end mark.

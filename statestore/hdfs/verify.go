@@ -120,19 +120,10 @@ func (p *Partition) records(ctx context.Context, f provider.File, c *codec.Codec
 	}
 	defer s.close()
 	*c = s.dec.Codec()
-	var r record
-	for n := 0; ; n++ {
-		if n&0xfff == 0xfff {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		ok, err := s.next(&r)
-		if err != nil || !ok {
-			return err
-		}
-		fn(s, &r)
-	}
+	return s.each(ctx, func(r *record) bool {
+		fn(s, r)
+		return true
+	})
 }
 
 // sumsOf parses the sidecars of a file that the listing shows.
