@@ -141,7 +141,7 @@ var findingKinds = []findingKind{
 	{"offsets-backwards", QuickCheck, Warning, "a source's offset went back", "Look for a second query that writes to the same checkpoint, or for a source that was emptied or recreated.", findBackwards},
 	{"watermark-zero", QuickCheck, Info, "state waits for a watermark that is 0", "If the query has seen data for some batches, look for event times that are null or before 1970.", findZeroWatermark},
 	{"watermark-still", QuickCheck, Info, "the watermark stands still", "With several inputs the slowest one decides. Look for an input, or a Kafka partition, without new data.", findStillWatermark},
-	{"provider-not-read", QuickCheck, Warning, "the state was not looked at", "Only the state of HDFSBackedStateStoreProvider is checked yet; of this one the logs were.", findUnreadProvider},
+	{"provider-not-read", QuickCheck, Info, "the state was not looked at", "Only the state of HDFSBackedStateStoreProvider is checked yet; of this one the logs were.", findUnreadProvider},
 
 	// What a changed query would run into.
 	{"schema-incompatible", QuickCheck, Critical, "the proposed schema is not compatible", "Spark refuses to start the changed query on this checkpoint. Start it on a new one, or leave these columns as they are.", findIncompatible},

@@ -28,7 +28,7 @@ func advise(a *analysis, r *Report) []string {
 		case len(p.PartitionedBy) > 0:
 			say("the rows are partitioned by %s alone, not by the whole key: repartition by the whole key before the operator, or not at all", strings.Join(p.PartitionedBy, ", "))
 		case p.Strict:
-			say("%d of %d rows are not in the partition that their hash names, though Spark promises it here: files may have been swapped or copied between partitions", p.Misplaced, p.Checked)
+			say("%d of %d rows are not in the partition that their hash names, though Spark promises it here: files may have been swapped or copied between partitions, or the state was written with another number of partitions", p.Misplaced, p.Checked)
 		default:
 			say("%d of %d rows are not in the partition that the hash of the whole key names, nor of any of its columns alone", p.Misplaced, p.Checked)
 		}

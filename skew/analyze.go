@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -129,9 +130,6 @@ func newAnalysis(ctx context.Context, s *checkpoint.Store, o Options, opts []che
 		return nil, err
 	}
 	if o.Measure == ByChanges {
-		if a.key == nil {
-			return nil, fmt.Errorf("%w: changes: no schema is known", ErrMeasure)
-		}
 		if err := a.findChanges(ctx); err != nil {
 			return nil, err
 		}
@@ -358,11 +356,27 @@ func (a *analysis) entries(ctx context.Context, p int) func(func(checkpoint.Grou
 	}
 }
 
+// changesOf yields what one batch changed in a partition; without a schema
+// under the keys as they are stored.
+func (a *analysis) changesOf(ctx context.Context, p int, batch int64) iter.Seq2[checkpoint.Grouped, error] {
+	if a.key != nil {
+		return a.store.GroupedChanges(ctx, p, batch)
+	}
+	return func(yield func(checkpoint.Grouped, error) bool) {
+		for c, err := range a.store.ChangeEntries(ctx, p, batch) {
+			e := statestore.Entry{Key: c.Key, Value: c.Value}
+			if !yield(checkpoint.Grouped{Key: e.Key, Stored: e}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // changes yields what the batches changed in a partition.
 func (a *analysis) changes(ctx context.Context, p int) func(func(checkpoint.Grouped, error) bool) {
 	return func(yield func(checkpoint.Grouped, error) bool) {
 		for _, b := range a.batches {
-			for g, err := range a.store.GroupedChanges(ctx, p, b) {
+			for g, err := range a.changesOf(ctx, p, b) {
 				if errors.Is(err, statestore.ErrMissing) {
 					// A snapshot stands in for the delta: what changed is not known.
 					a.parts[p].missing = append(a.parts[p].missing, b)
@@ -476,9 +490,12 @@ func (a *analysis) report(ctx context.Context) (*Report, error) {
 		case !a.spill:
 			r.UnexplainedRate = Float(SkewRate(hoover, a.sizes.ChanceHoover(a.n)))
 		}
-		if keys > 0 {
+		if keys > 0 && r.Measure != ByChanges {
 			r.RowsPerKey = Float(float64(Measure(r.Rows).Total) / float64(keys))
 		}
+	}
+	if absent := len(a.store.Absent()); absent > 0 && !a.place.Single {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d partitions have no directory and count as 0; if this is a copy, it may be incomplete, and uneven for that reason", absent, a.n))
 	}
 	a.topKeys(r)
 	a.columns(r)
@@ -569,7 +586,7 @@ func (a *analysis) verdict(r *Report) {
 	if r.Placement.Checked > 0 {
 		e.Misplaced = float64(r.Placement.Misplaced) / float64(r.Placement.Checked)
 	}
-	if e.Keys == nil && r.Measure == ByRows {
+	if e.Keys == nil {
 		e.Keys = r.Rows // there are no more keys than rows
 	}
 	if len(r.TopKeys) > 0 {
@@ -579,6 +596,9 @@ func (a *analysis) verdict(r *Report) {
 	}
 	switch {
 	case a.alike:
+	case a.key == nil && r.Measure == ByBytes:
+		e.Sizes = &a.sized
+	case a.key == nil:
 	case a.spill:
 		e.Sizes = a.guessSizes(r, e.Top)
 	default:
@@ -591,8 +611,7 @@ func (a *analysis) verdict(r *Report) {
 	r.Severity = Grade(r.Verdict, r.Summary, r.Floor)
 	switch r.Measure {
 	case ByBytes:
-		rows := Judge(Evidence{Values: r.Rows, Keys: r.Keys, Misplaced: e.Misplaced, TopPartition: -1})
-		if quiet(rows) && !quiet(r.Verdict) && r.Verdict != WrongPartitioning {
+		if !quiet(r.Verdict) && r.Verdict != WrongPartitioning && a.fat(r) {
 			r.Verdict = FatValues
 		}
 	case ByRows:

@@ -414,3 +414,37 @@ func TestHugePartitionCounts(t *testing.T) {
 	r := analyze(t, s, skew.Options{})
 	assert.Len(t, r.Values, 200_000)
 }
+
+// Bytes that follow the rows are not fat: the key is hot by bytes as well.
+func TestHotKeyByBytes(t *testing.T) {
+	rows := keysOf(100, 2)
+	rows["hot"] = 500
+	r := analyze(t, joinWith(t, 20, rows), skew.Options{Measure: skew.ByBytes})
+	assert.Equal(t, skew.HotKey, r.Verdict)
+	assert.Contains(t, r.Advice[0], "hot")
+}
+
+// Two keys are too few to say that one of them stands out.
+func TestTwoKeysAreFewKeys(t *testing.T) {
+	r := analyze(t, joinWith(t, 5, map[string]int{"a": 1, "b": 3}), skew.Options{})
+	assert.Equal(t, skew.FewKeys, r.Verdict)
+}
+
+// Changes can be counted without a schema.
+func TestChangesWithoutSchema(t *testing.T) {
+	m := fstest.MapFS{}
+	w := statetest.NewWriter(statetest.Query{Partitions: 4, Operators: []statetest.Operator{{Stores: []statetest.Store{
+		{Key: ddl(t, "k STRING"), Value: ddl(t, "n BIGINT"), NoSchema: true}}}}}, statetest.Map(m, "ck"))
+	for i := range 100 {
+		w.Put(0, "default", []any{fmt.Sprint(i)}, []any{1})
+	}
+	require.NoError(t, w.Commit())
+	cp, err := checkpoint.OpenFS(m, "ck")
+	require.NoError(t, err)
+	s, err := cp.Store(0, "default")
+	require.NoError(t, err)
+	for _, measure := range []string{skew.ByChanges, skew.ByBytes} {
+		r := analyze(t, s, skew.Options{Measure: measure})
+		assert.Contains(t, []skew.Verdict{skew.Even, skew.ByChance}, r.Verdict, measure)
+	}
+}

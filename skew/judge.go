@@ -107,7 +107,10 @@ func Judge(e Evidence) Verdict {
 		return Even
 	}
 	cause := e.Top >= CauseShare*excess && e.TopPartition == s.Fullest
-	if e.byChance() && !(cause && e.topStandsOut()) {
+	if e.byChance() {
+		if cause && e.topStandsOut() {
+			return e.hot()
+		}
 		if k := Measure(e.Keys); float64(k.Total) < float64(k.Count) {
 			return FewKeys
 		}
@@ -117,12 +120,17 @@ func Judge(e Evidence) Verdict {
 	case e.Misplaced > MisplacedShare:
 		return WrongPartitioning
 	case cause:
-		if e.TopNull {
-			return NullKey
-		}
-		return HotKey
+		return e.hot()
 	}
 	return Structural
+}
+
+// hot is the verdict where the largest key is the cause.
+func (e Evidence) hot() Verdict {
+	if e.TopNull {
+		return NullKey
+	}
+	return HotKey
 }
 
 // byChance tests whether even hashing of the keys explains both how they and
@@ -150,10 +158,13 @@ func (e Evidence) valuesByChance() bool {
 	return Chance(scaled).PValue >= ChancePValue
 }
 
+// minSizes is how many keys it takes to say that one of them stands out.
+const minSizes = 10
+
 // topStandsOut says whether the largest key is far from the sizes of all
 // others: more than six of their standard deviations above their mean.
 func (e Evidence) topStandsOut() bool {
-	if e.Sizes == nil || e.Sizes.Count() < 2 {
+	if e.Sizes == nil || e.Sizes.Count() < minSizes {
 		return false
 	}
 	rest := float64(e.Sizes.Count() - 1)

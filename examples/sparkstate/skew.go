@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -62,9 +63,28 @@ type storeSkew struct {
 	Analysis *skewAnalysis `json:"-"`
 }
 
+// verdict is a verdict, or none: then it is null in JSON.
+type verdict skew.Verdict
+
+// String returns a word for people.
+func (v verdict) String() string {
+	if v == "" {
+		return "none"
+	}
+	return string(v)
+}
+
+// MarshalJSON is described at verdict.
+func (v verdict) MarshalJSON() ([]byte, error) {
+	if v == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(v))
+}
+
 // judged is what every measure is judged by.
 type judged struct {
-	Verdict  skew.Verdict  `json:"verdict"`
+	Verdict  verdict       `json:"verdict"`
 	Severity skew.Severity `json:"severity"`
 	Floor    float64       `json:"floor"`
 	// SkewRate is undefined where the number of keys is not known, or the
@@ -171,7 +191,7 @@ func (a *app) walked(cmd *cobra.Command, s *checkpoint.Store, f skewFlags, opts 
 		return nil, checkpoint.At{}, err
 	}
 	a.about(s)
-	r.judged = judged{report.Verdict, report.Severity, report.Floor, report.SkewRate, report.Chance}
+	r.judged = judged{verdict(report.Verdict), report.Severity, report.Floor, report.SkewRate, report.Chance}
 	if r.Analysis, err = a.analysed(report); err != nil {
 		return nil, report.At, err
 	}
@@ -199,8 +219,8 @@ func (a *app) counted(cmd *cobra.Command, s *checkpoint.Store, f skewFlags, opts
 	return values, c.At, nil
 }
 
-// judgeCounts judges numbers of keys, or bytes of files, of which no keys and
-// hence no chance are known.
+// judgeCounts judges numbers of keys, or bytes of files. Those have no level of
+// chance, so where they are uneven there is no verdict, only a severity.
 func judgeCounts(values []float64, f skewFlags, single bool) judged {
 	e := skew.Evidence{Values: values, Single: single, TopPartition: -1}
 	j := judged{Floor: f.countFloor(), SkewRate: skew.Undefined()}
@@ -210,8 +230,11 @@ func judgeCounts(values []float64, f skewFlags, single bool) judged {
 		j.Chance = &c
 		j.SkewRate = skew.Float(skew.SkewRate(skew.Hoover(values), skew.ChanceHoover(int64(c.Keys), len(values))))
 	}
-	j.Verdict = skew.Judge(e)
-	j.Severity = skew.Grade(j.Verdict, skew.Measure(values), j.Floor)
+	shape := skew.Judge(e)
+	j.Severity = skew.Grade(shape, skew.Measure(values), j.Floor)
+	if f.measure == byKeys || shape != skew.Structural {
+		j.Verdict = verdict(shape)
+	}
 	return j
 }
 
@@ -238,7 +261,7 @@ func (a *app) writeSkew(path string, batch any, all []storeSkew) error {
 		for _, p := range s.Partitions {
 			if err := sh.row(jsonCell(s.OperatorID), jsonCell(s.OperatorName), textCell(s.StateStoreName), textCell(s.Measure),
 				jsonCell(p.PartitionID), jsonCell(p.Value), jsonCell(slices.Contains(s.Hot, p.PartitionID)),
-				textCell(string(s.Verdict)), textCell(string(s.Severity)), jsonCell(s.SkewRate)); err != nil {
+				jsonCell(s.Verdict), textCell(string(s.Severity)), jsonCell(s.SkewRate)); err != nil {
 				return err
 			}
 		}

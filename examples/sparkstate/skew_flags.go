@@ -106,8 +106,8 @@ func (f *skewFlags) checkMeasure(cmd *cobra.Command) error {
 	}
 	column := strings.HasPrefix(f.measure, "key.") || strings.HasPrefix(f.measure, "value.")
 	switch {
-	case flag == "weigh" && !column:
-		return usagef("--weigh %s is neither key.COLUMN nor value.COLUMN", f.measure)
+	case flag == "weigh" && !column && f.measure != skew.ByChanges:
+		return usagef("--weigh %s is none of changes, key.COLUMN and value.COLUMN", f.measure)
 	case !column && !slices.Contains(measures, f.measure):
 		return usagef("--measure %s is none of %s, key.COLUMN and value.COLUMN", f.measure, strings.Join(measures, ", "))
 	case f.counted() && (given("what-if") || given("top")):
@@ -137,6 +137,9 @@ func (f *skewFlags) countFloor() float64 {
 // failing says why --fail should fail; "" for no reason.
 func (s *storeSkew) failing(f skewFlags, rate bool) string {
 	if s.Severity != skew.Info {
+		if s.Verdict == "" {
+			return fmt.Sprintf("uneven (%s)", s.Severity)
+		}
 		return fmt.Sprintf("%s (%s)", s.Verdict, s.Severity)
 	}
 	if !rate || !(float64(s.Max) > s.Floor) {

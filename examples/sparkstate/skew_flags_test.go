@@ -45,12 +45,12 @@ func TestSkewOfCountsFails(t *testing.T) {
 		says  string
 	}{
 		{"--measure keys", exitOK, ""},
-		{"--measure keys --fail", exitFound, "structural (critical)"},
+		{"--measure keys --fail", exitFound, "uneven (critical)"},
 		{"--measure keys --fail --floor 100000", exitOK, ""},
 		{"--measure keys --fail --floor 100000 --rate 0.1", exitOK, ""},
 		{"--measure keys --fail --rate 0.1", exitFound, ""},
 		{"--measure fileBytes --fail", exitOK, ""}, // far from 256 MB
-		{"--measure fileBytes --fail --floor 2000", exitFound, "structural (critical)"},
+		{"--measure fileBytes --fail --floor 2000", exitFound, "uneven (critical)"},
 		{"--measure fileBytes --fail --floor 2000 --rate 0.1", exitUsage, "no level of chance"},
 		{"--measure fileBytes --fail --rate 0.04 --rate-of hot", exitOK, ""},
 	} {

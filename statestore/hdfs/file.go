@@ -138,6 +138,14 @@ func (fl *file) verify(name string, c codec.Codec) error {
 	case err != nil:
 		p.warn(provider.WithPath(err, path.Join(p.dir, sidecar.SparkName(name))))
 		return nil
+	case s.MainFileSize != fl.size:
+		// Lengths that differ need no byte to be read.
+		differs := s.Differs(fl.size)
+		if strict {
+			return differs
+		}
+		fl.suspect = differs
+		return nil
 	case strict:
 		// The sum is over the whole file, so it takes a pass of its own before
 		// any byte is believed.

@@ -101,8 +101,15 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if sums.differs == nil && sums.hadoop != nil && !sums.hadoop.Covers(sums.size) {
+		sums.differs = sums.hadoop.TooFew()
+	}
 	c.Hadoop = provider.WithPath(sums.differs, sums.name)
-	if sums.spark != nil && sums.whole {
+	switch {
+	case sums.spark == nil:
+	case sums.spark.MainFileSize != sums.size:
+		c.Spark = provider.WithPath(sums.spark.Differs(sums.size), sums.name)
+	case sums.whole:
 		c.Spark = provider.WithPath(sums.spark.Check(sums.digest), sums.name)
 	}
 	return c, nil
@@ -201,11 +208,20 @@ func (f *summed) Stat() (fs.FileInfo, error) {
 func (f *summed) Read(p []byte) (int, error) { return f.r.Read(p) }
 
 // Close reads what the decoder has left: the sums are of the whole file,
-// whatever the decoder made of it.
+// whatever the decoder made of it. Where the sizes alone tell, it is not read.
 func (f *summed) Close() error {
+	if !f.of.worthReading() {
+		return f.File.Close()
+	}
 	_, err := io.Copy(io.Discard, f.r)
 	f.of.whole = err == nil
 	return errors.Join(err, f.File.Close())
+}
+
+// worthReading says whether the rest of the file can change what its sidecars
+// have against it.
+func (s *summing) worthReading() bool {
+	return s.hadoop != nil && s.differs == nil && s.hadoop.Covers(s.size) || s.spark != nil && s.spark.MainFileSize == s.size
 }
 
 // SnapshotCheck compares a snapshot with the deltas that lead to its version.

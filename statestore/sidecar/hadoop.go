@@ -67,10 +67,21 @@ func (h *Hadoop) Verify(b []byte) error {
 	return nil
 }
 
+// Covers says whether there are sums for a file of that size in bytes; where
+// there are too few, the file differs whatever is in it.
+func (h *Hadoop) Covers(size int64) bool {
+	return size <= int64(len(h.Sums))*int64(h.BytesPerChecksum)
+}
+
+// TooFew is the error of a file that the sums do not cover.
+func (h *Hadoop) TooFew() error {
+	return &provider.FileError{Offset: int64(len(h.Sums)) * int64(h.BytesPerChecksum), Kind: provider.ErrChecksum,
+		Detail: fmt.Sprintf("the hidden .crc file has %d sums, too few for this file", len(h.Sums))}
+}
+
 func (h *Hadoop) check(i int, off int64, piece []byte) error {
 	if i >= len(h.Sums) {
-		return &provider.FileError{Offset: off, Kind: provider.ErrChecksum,
-			Detail: fmt.Sprintf("the hidden .crc file has %d sums, too few for this file", len(h.Sums))}
+		return h.TooFew()
 	}
 	if got := crc32.ChecksumIEEE(piece); got != h.Sums[i] {
 		return &provider.FileError{Offset: off, Kind: provider.ErrChecksum,

@@ -72,18 +72,25 @@ func (d *Digest) Copy(r io.Reader) error {
 	return err
 }
 
+// Differs is the error of a file of another size than the sidecar says; see
+// [Spark.Check].
+func (s *Spark) Differs(size int64) error {
+	return mismatch(fmt.Sprintf("the .crc file says %d bytes, the file has %d", s.MainFileSize, size))
+}
+
+func mismatch(detail string) error {
+	return &provider.FileError{Offset: -1, Kind: provider.ErrChecksum, Detail: detail,
+		Condition: "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"}
+}
+
 // Check compares the digest with the sidecar; the error is a
 // *provider.FileError of kind ErrChecksum.
 func (s *Spark) Check(d *Digest) error {
-	var detail string
 	switch got := int32(d.h.Sum32()); {
 	case d.n != s.MainFileSize:
-		detail = fmt.Sprintf("the .crc file says %d bytes, the file has %d", s.MainFileSize, d.n)
+		return s.Differs(d.n)
 	case got != s.Value:
-		detail = fmt.Sprintf("the .crc file says CRC32C %d, the file gives %d", s.Value, got)
-	default:
-		return nil
+		return mismatch(fmt.Sprintf("the .crc file says CRC32C %d, the file gives %d", s.Value, got))
 	}
-	return &provider.FileError{Offset: -1, Kind: provider.ErrChecksum, Detail: detail,
-		Condition: "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"}
+	return nil
 }
