@@ -45,7 +45,7 @@ func TestSkewOfCountsFails(t *testing.T) {
 		says  string
 	}{
 		{"--measure keys", exitOK, ""},
-		{"--measure keys --fail", exitFound, "uneven (critical)"},
+		{"--measure keys --fail", exitFound, "structural (critical)"},
 		{"--measure keys --fail --floor 100000", exitOK, ""},
 		{"--measure keys --fail --floor 100000 --rate 0.1", exitOK, ""},
 		{"--measure keys --fail --rate 0.1", exitFound, ""},
