@@ -315,7 +315,9 @@ func TestBoundedMemory(t *testing.T) {
 	assert.Equal(t, skew.HotKey, few.Verdict)
 }
 
-func TestWithoutSchema(t *testing.T) {
+// withoutSchema is a store of a hundred rows of which no schema is recorded.
+func withoutSchema(t *testing.T) *checkpoint.Store {
+	t.Helper()
 	m := fstest.MapFS{}
 	w := statetest.NewWriter(statetest.Query{Partitions: 4, Operators: []statetest.Operator{{Stores: []statetest.Store{
 		{Key: ddl(t, "k STRING"), Value: ddl(t, "n BIGINT"), NoSchema: true}}}}}, statetest.Map(m, "ck"))
@@ -327,6 +329,11 @@ func TestWithoutSchema(t *testing.T) {
 	require.NoError(t, err)
 	s, err := cp.Store(0, "default")
 	require.NoError(t, err)
+	return s
+}
+
+func TestWithoutSchema(t *testing.T) {
+	s := withoutSchema(t)
 	r := analyze(t, s, skew.Options{})
 	assert.EqualValues(t, 100, r.Summary.Total)
 	assert.Nil(t, r.Keys)
@@ -432,17 +439,7 @@ func TestTwoKeysAreFewKeys(t *testing.T) {
 
 // Changes can be counted without a schema.
 func TestChangesWithoutSchema(t *testing.T) {
-	m := fstest.MapFS{}
-	w := statetest.NewWriter(statetest.Query{Partitions: 4, Operators: []statetest.Operator{{Stores: []statetest.Store{
-		{Key: ddl(t, "k STRING"), Value: ddl(t, "n BIGINT"), NoSchema: true}}}}}, statetest.Map(m, "ck"))
-	for i := range 100 {
-		w.Put(0, "default", []any{fmt.Sprint(i)}, []any{1})
-	}
-	require.NoError(t, w.Commit())
-	cp, err := checkpoint.OpenFS(m, "ck")
-	require.NoError(t, err)
-	s, err := cp.Store(0, "default")
-	require.NoError(t, err)
+	s := withoutSchema(t)
 	for _, measure := range []string{skew.ByChanges, skew.ByBytes} {
 		r := analyze(t, s, skew.Options{Measure: measure})
 		assert.Contains(t, []skew.Verdict{skew.Even, skew.ByChance}, r.Verdict, measure)
