@@ -53,6 +53,20 @@ func (c *Checkpoint) readSmall(name string, strict bool) ([]byte, error) {
 	return b, nil
 }
 
+// readParsed reads a small file as readSmall does and parses it; the errors of
+// the parser get the file's name.
+func readParsed[T any](c *Checkpoint, name string, strict bool, parse func([]byte) (*T, error)) (*T, error) {
+	b, err := c.readSmall(name, strict)
+	if err != nil {
+		return nil, err
+	}
+	t, err := parse(b)
+	if err != nil {
+		return nil, statestore.WithPath(err, name)
+	}
+	return t, nil
+}
+
 // readBounded reads a regular file of at most limit bytes.
 func readBounded(fsys fs.FS, name string, limit int64) (_ []byte, err error) {
 	// Asked before opening: a FIFO would block.

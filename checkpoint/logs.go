@@ -184,16 +184,7 @@ func readLog[T any](c *Checkpoint, dir string, batch int64, parse func([]byte) (
 	if c.at.root == "" {
 		return nil, fmt.Errorf("%s/%d: %w", dir, batch, fs.ErrNotExist)
 	}
-	name := path.Join(c.at.root, dir, strconv.FormatInt(batch, 10))
-	b, err := c.readSmall(name, false)
-	if err != nil {
-		return nil, err
-	}
-	l, err := parse(b)
-	if err != nil {
-		return nil, statestore.WithPath(err, name)
-	}
-	return l, nil
+	return readParsed(c, path.Join(c.at.root, dir, strconv.FormatInt(batch, 10)), false, parse)
 }
 
 // Batch is what the logs say of one batch.

@@ -105,15 +105,7 @@ func (c *Checkpoint) operatorMetadata(dir string, batch int64) (*OperatorMetadat
 		}
 		name = path.Join(dir, "_metadata", "v2", strconv.FormatInt(pick, 10))
 	}
-	b, err := c.readSmall(name, true)
-	if err != nil {
-		return nil, err
-	}
-	m, err := ParseOperatorMetadata(b)
-	if err != nil {
-		return nil, statestore.WithPath(err, name)
-	}
-	return m, nil
+	return readParsed(c, name, true, ParseOperatorMetadata)
 }
 
 // ID returns the query's id, a UUID, from the file metadata; empty where the

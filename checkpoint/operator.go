@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sparkstate/sparkstate/statestore"
 	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
@@ -27,6 +26,7 @@ type Operator struct {
 	err        error
 	dirs       map[int]string // of the partitions that have one
 	partitions int
+	oneTask    bool // it runs as a single task, so that it has partition 0 only
 	partFrom   Source
 	stores     []*Store
 }
@@ -221,8 +221,9 @@ func (o *Operator) countPartitions() {
 	for p := range o.dirs {
 		highest = max(highest, p)
 	}
+	o.oneTask = o.kind != nil && o.kind.oneTask != nil && o.kind.oneTask(o)
 	switch n, ok := o.cp.conf.partitions(); {
-	case o.kind != nil && o.kind.oneTask != nil && o.kind.oneTask(o) && highest <= 0:
+	case o.oneTask && highest <= 0:
 		o.partitions, o.partFrom = 1, Inferred
 	case ok:
 		o.partitions, o.partFrom = n, Recorded
@@ -256,17 +257,12 @@ func (o *Operator) readSchema(store string) schemas {
 	if store != defaultStore {
 		dir = path.Join(dir, store)
 	}
-	name := path.Join(dir, "_metadata", "schema")
-	b, err := o.cp.readSmall(name, true)
+	f, err := readParsed(o.cp, path.Join(dir, "_metadata", "schema"), true, ParseSchemaFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return schemas{}
 	}
 	if err != nil {
 		return schemas{err: err}
-	}
-	f, err := ParseSchemaFile(b)
-	if err != nil {
-		return schemas{err: statestore.WithPath(err, name)}
 	}
 	return schemas{key: f.Key, value: f.Value, keyFrom: Recorded, valueFrom: Recorded}
 }

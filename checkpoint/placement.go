@@ -28,7 +28,7 @@ type Placement struct {
 func (s *Store) Placement() Placement {
 	k := s.op.kind
 	p := Placement{Columns: -1}
-	if k != nil && k.oneTask != nil && k.oneTask(s.op) {
+	if s.op.oneTask {
 		p.Single, p.Strict, p.Columns = true, true, 0
 		return p
 	}
