@@ -116,6 +116,11 @@ func (p *Partition) Changes(ctx context.Context, v provider.Version) iter.Seq2[p
 // each calls fn with every record of a file, until fn returns false or the
 // file ends or breaks.
 func (p *Partition) each(ctx context.Context, f provider.File, fn func(*record) bool) error {
+	return p.scanning(ctx, f, func(s *scanner) error { return s.each(ctx, fn) })
+}
+
+// scanning opens a file for reading records, and closes it after use.
+func (p *Partition) scanning(ctx context.Context, f provider.File, use func(*scanner) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -124,5 +129,5 @@ func (p *Partition) each(ctx context.Context, f provider.File, fn func(*record) 
 		return err
 	}
 	defer s.close()
-	return s.each(ctx, fn)
+	return use(s)
 }

@@ -118,18 +118,12 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 // records is each with the codec of the file, and the scanner that the records
 // come from.
 func (p *Partition) records(ctx context.Context, f provider.File, c *codec.Codec, fn func(*scanner, *record)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s, err := p.scan(f)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	*c = s.dec.Codec()
-	return s.each(ctx, func(r *record) bool {
-		fn(s, r)
-		return true
+	return p.scanning(ctx, f, func(s *scanner) error {
+		*c = s.dec.Codec()
+		return s.each(ctx, func(r *record) bool {
+			fn(s, r)
+			return true
+		})
 	})
 }
 
