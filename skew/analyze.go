@@ -9,7 +9,6 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore"
@@ -241,25 +240,11 @@ func (a *analysis) walk(ctx context.Context) error {
 			a.values[worker] = append(a.values[worker], make([]float64, n))
 		}
 	}
-	for ids := range slices.Chunk(present, a.o.Workers) {
-		errs := make([]error, len(ids))
-		walkers := make([]*walker, len(ids))
-		var running sync.WaitGroup
-		for i, p := range ids {
-			running.Go(func() {
-				walkers[i] = a.newWalker(i)
-				errs[i] = a.partition(ctx, walkers[i], p)
-			})
-		}
-		running.Wait()
-		for i, w := range walkers {
-			if errs[i] != nil {
-				return errs[i]
-			}
-			a.merge(w, &a.parts[ids[i]])
-		}
-	}
-	return nil
+	walkers := make([]*walker, len(a.values))
+	return eachPartition(present, a.o.Workers, func(worker, p int) error {
+		walkers[worker] = a.newWalker(worker)
+		return a.partition(ctx, walkers[worker], p)
+	}, func(worker, p int) { a.merge(walkers[worker], &a.parts[p]) })
 }
 
 // partition walks one partition.

@@ -3,7 +3,6 @@ package skew
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore"
@@ -39,20 +38,15 @@ func Trend(ctx context.Context, s *checkpoint.Store, workers int) ([]TrendPoint,
 	}
 	n, _ := s.Operator().Partitions()
 	series := make([][]trendStep, n)
-	workers = max(workers, 1)
-	for start := 0; start < n; start += workers {
-		end := min(start+workers, n)
-		errs := make([]error, end-start)
-		var running sync.WaitGroup
-		for p := start; p < end; p++ {
-			running.Go(func() { series[p], errs[p-start] = follow(ctx, s, p, batches) })
-		}
-		running.Wait()
-		for _, err := range errs {
-			if err != nil {
-				return nil, err
-			}
-		}
+	all := make([]int, n)
+	for p := range all {
+		all[p] = p
+	}
+	if err := eachPartition(all, workers, func(_, p int) (err error) {
+		series[p], err = follow(ctx, s, p, batches)
+		return err
+	}, func(int, int) {}); err != nil {
+		return nil, err
 	}
 	out := make([]TrendPoint, len(batches))
 	rows := make([]int64, n)
