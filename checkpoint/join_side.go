@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 
 	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
@@ -122,8 +123,8 @@ func (j *JoinSide) Records(ctx context.Context, loss *JoinLoss, opts ...Option) 
 		}
 		view := statestore.View{
 			Key: j.key, Value: j.rows.types.value, Shown: j.value,
-			Entries: func(ctx context.Context, partition int, opts []statestore.Option) iter.Seq2[statestore.Entry, error] {
-				return j.visible(ctx, rows, counts, partition, opts, loss)
+			Batches: func(ctx context.Context, partition int, opts []statestore.Option) iter.Seq2[[]statestore.Entry, error] {
+				return provider.Gather(j.visible(ctx, rows, counts, partition, opts, loss))
 			},
 		}
 		for rec, err := range rows.RecordsOf(ctx, view, below...) {

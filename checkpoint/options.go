@@ -1,6 +1,10 @@
 package checkpoint
 
-import "github.com/sparkstate/sparkstate/statestore"
+import (
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"github.com/sparkstate/sparkstate/statestore"
+)
 
 // Option says what of a store is wanted. Without any, all partitions are read
 // as of the last committed batch.
@@ -30,6 +34,19 @@ func Workers(n int) Option { return pass(statestore.Workers(n)) }
 // BatchSize bounds an Arrow record to so many rows and about so many bytes; 0
 // leaves the default.
 func BatchSize(rows, bytes int) Option { return pass(statestore.BatchSize(rows, bytes)) }
+
+// Memory bounds the memory that the rows which the deltas touch may take, in
+// bytes; see [statestore.Memory].
+func Memory(bytes int64) Option { return pass(statestore.Memory(bytes)) }
+
+// Allocator has the buffers of records come from mem, memory.DefaultAllocator
+// without it.
+func Allocator(mem memory.Allocator) Option { return pass(statestore.Allocator(mem)) }
+
+// RecycleBuffers has the buffers of released records used again; what is taken
+// from a record without copying is then not valid beyond its release. See
+// [statestore.RecycleBuffers].
+func RecycleBuffers() Option { return pass(statestore.RecycleBuffers()) }
 
 // WithStats has the read count what it meets.
 func WithStats(s *statestore.Stats) Option { return pass(statestore.WithStats(s)) }

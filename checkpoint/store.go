@@ -244,7 +244,7 @@ func (s *Store) sample(test func(statestore.Entry) bool) bool {
 		if len(vs) == 0 {
 			continue
 		}
-		for e, err := range part.Entries(context.Background(), provider.Version{Number: vs[len(vs)-1]}, provider.LoadOptions{}) {
+		for e, err := range provider.Rows(part.Batches(context.Background(), provider.Version{Number: vs[len(vs)-1]}, provider.LoadOptions{})) {
 			if err != nil {
 				s.op.cp.warn(err)
 				break

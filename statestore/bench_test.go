@@ -18,54 +18,46 @@ import (
 // benchKeys is the number of keys of the state that is measured.
 const benchKeys = 1_000_000
 
-// large is a checkpoint of two strings and a count in 16 partitions: batch 0
-// is a snapshot, batch 1 changes a tenth of the keys on top. Batch 2 of the
-// directory without snapshots is in deltas only.
-var large = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "statestore-bench")
-	if err != nil {
-		return "", err
+// large writes the state that is measured, once for each codec and shape:
+// batch 0 is a snapshot, or a delta, and batch 1 changes a tenth of the keys on
+// top.
+var large = func() func(c codec.Codec, snapshot bool) (string, error) {
+	type shape struct {
+		codec    codec.Codec
+		snapshot bool
 	}
-	key, value, err := benchTypes()
-	if err != nil {
-		return "", err
+	made := make(map[shape]string)
+	return func(c codec.Codec, snapshot bool) (string, error) {
+		if dir, ok := made[shape{c, snapshot}]; ok {
+			return dir, nil
+		}
+		dir, err := os.MkdirTemp(benchDir, "")
+		if err != nil {
+			return "", err
+		}
+		made[shape{c, snapshot}] = dir
+		return dir, statetest.Large{Keys: benchKeys, Partitions: 16, Codec: c, Snapshot: snapshot, Deltas: 1, Touched: 0.1}.Write(statetest.Dir(dir))
 	}
-	w := statetest.NewWriter(statetest.Query{Spark: "4.0", Partitions: 16, Operators: []statetest.Operator{{Name: "stateStoreSave", Stores: []statetest.Store{{Key: key, Value: value}}}}}, statetest.Dir(dir))
-	put := func(i, n int) {
-		w.Put(0, "default", []any{fmt.Sprintf("profile_%08d", i), fmt.Sprintf("adviser_%05d", i%5000)}, []any{n})
-	}
-	for i := range benchKeys {
-		put(i, i)
-	}
-	if err := w.Commit(); err != nil {
-		return "", err
-	}
-	if err := w.Snapshot(0, "default"); err != nil {
-		return "", err
-	}
-	for i := 0; i < benchKeys; i += 10 {
-		put(i, -i)
-	}
-	return dir, w.Commit()
-})
+}()
+
+// benchDir is where the states are.
+var benchDir string
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if benched {
-		if dir, err := large(); err == nil {
-			os.RemoveAll(dir)
-		}
+	var err error
+	if benchDir, err = os.MkdirTemp("", "statestore-bench"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	code := m.Run()
+	os.RemoveAll(benchDir)
 	os.Exit(code)
 }
 
-var benched bool
-
-// bench opens the large checkpoint's store.
-func bench(b *testing.B) (string, *checkpoint.Store) {
+// bench opens the store of a large state.
+func bench(b *testing.B, c codec.Codec, snapshot bool) (string, *checkpoint.Store) {
 	b.Helper()
-	benched = true
-	dir, err := large()
+	dir, err := large(c, snapshot)
 	require.NoError(b, err)
 	cp, err := checkpoint.Open(dir)
 	require.NoError(b, err)
@@ -79,30 +71,97 @@ func rowsPerSecond(b *testing.B, rows int) {
 	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
 }
 
-// BenchmarkLimit decompresses the snapshots, checksums verified, and nothing
-// else: what reading cannot be faster than.
-func BenchmarkLimit(b *testing.B) {
-	dir, _ := bench(b)
-	files, err := filepath.Glob(dir + "/state/0/*/1.snapshot")
-	require.NoError(b, err)
-	for _, workers := range []int{1, 2} {
-		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			for range b.N {
-				var running sync.WaitGroup
-				for w := range workers {
-					running.Go(func() {
-						for i := w; i < len(files); i += workers {
-							if err := decompress(files[i]); err != nil {
-								b.Error(err)
-							}
-						}
-					})
+// shapes are the states that reading is measured on.
+var shapes = []struct {
+	name     string
+	snapshot bool
+	batch    int64
+}{
+	{"snapshot", true, 0},
+	{"snapshot+10%", true, 1},
+	{"deltas", false, 1},
+}
+
+// each runs a benchmark for every shape, with one worker and with two.
+func each(b *testing.B, run func(b *testing.B, s *checkpoint.Store, opts ...checkpoint.Option)) {
+	for _, c := range shapes {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/workers=%d", c.name, workers), func(b *testing.B) {
+				_, s := bench(b, codec.LZ4, c.snapshot)
+				b.ReportAllocs()
+				for b.Loop() {
+					run(b, s, checkpoint.AtBatch(c.batch), checkpoint.Workers(workers))
 				}
-				running.Wait()
+				rowsPerSecond(b, benchKeys)
+			})
+		}
+	}
+}
+
+// BenchmarkLimit decompresses the files of the version, checksums verified, and
+// does nothing else: what reading cannot be faster than.
+func BenchmarkLimit(b *testing.B) {
+	for _, c := range shapes {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/workers=%d", c.name, workers), func(b *testing.B) {
+				dir, _ := bench(b, codec.LZ4, c.snapshot)
+				files := filesOf(b, dir, c.batch)
+				for b.Loop() {
+					decompressAll(b, files, workers)
+				}
+				rowsPerSecond(b, benchKeys)
+			})
+		}
+	}
+}
+
+// BenchmarkCodecs is the limit and the counting of a snapshot for each codec,
+// with one worker.
+func BenchmarkCodecs(b *testing.B) {
+	for _, c := range []codec.Codec{codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd, codec.None} {
+		b.Run(c.String()+"/limit", func(b *testing.B) {
+			dir, _ := bench(b, c, true)
+			files := filesOf(b, dir, 0)
+			for b.Loop() {
+				decompressAll(b, files, 1)
+			}
+			rowsPerSecond(b, benchKeys)
+		})
+		b.Run(c.String()+"/counts", func(b *testing.B) {
+			_, s := bench(b, c, true)
+			for b.Loop() {
+				_, err := s.Counts(b.Context(), checkpoint.AtBatch(0), checkpoint.Workers(1))
+				require.NoError(b, err)
 			}
 			rowsPerSecond(b, benchKeys)
 		})
 	}
+}
+
+// filesOf returns the state files that a batch is read from.
+func filesOf(b *testing.B, dir string, batch int64) (files []string) {
+	b.Helper()
+	for v := range batch + 1 {
+		some, err := filepath.Glob(fmt.Sprintf("%s/state/0/*/%d.*", dir, v+1))
+		require.NoError(b, err)
+		files = append(files, some...)
+	}
+	require.NotEmpty(b, files)
+	return files
+}
+
+func decompressAll(b *testing.B, files []string, workers int) {
+	var running sync.WaitGroup
+	for w := range workers {
+		running.Go(func() {
+			for i := w; i < len(files); i += workers {
+				if err := decompress(files[i]); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	running.Wait()
 }
 
 func decompress(name string) error {
@@ -131,36 +190,15 @@ func decompress(name string) error {
 	}
 }
 
-// each runs a benchmark for a version that is a snapshot and for one that is a
-// snapshot with a tenth of it changed, with one worker and with two.
-func each(b *testing.B, run func(opts ...checkpoint.Option)) {
-	for _, c := range []struct {
-		name  string
-		batch int64
-	}{{"snapshot", 0}, {"snapshot+10%", 1}} {
-		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("%s/workers=%d", c.name, workers), func(b *testing.B) {
-				b.ReportAllocs()
-				for range b.N {
-					run(checkpoint.AtBatch(c.batch), checkpoint.Workers(workers))
-				}
-				rowsPerSecond(b, benchKeys)
-			})
-		}
-	}
-}
-
 func BenchmarkCounts(b *testing.B) {
-	_, s := bench(b)
-	each(b, func(opts ...checkpoint.Option) {
+	each(b, func(b *testing.B, s *checkpoint.Store, opts ...checkpoint.Option) {
 		_, err := s.Counts(b.Context(), opts...)
 		require.NoError(b, err)
 	})
 }
 
 func BenchmarkRecords(b *testing.B) {
-	_, s := bench(b)
-	each(b, func(opts ...checkpoint.Option) {
+	each(b, func(b *testing.B, s *checkpoint.Store, opts ...checkpoint.Option) {
 		for rec, err := range s.Records(b.Context(), opts...) {
 			require.NoError(b, err)
 			rec.Release()
@@ -168,32 +206,18 @@ func BenchmarkRecords(b *testing.B) {
 	})
 }
 
-// BenchmarkDeltasOnly replays a state without any snapshot: it is in the table
-// as a whole.
-func BenchmarkDeltasOnly(b *testing.B) {
-	dir, _ := bench(b)
-	bare := b.TempDir()
-	require.NoError(b, os.CopyFS(bare, os.DirFS(dir)))
-	snapshots, err := filepath.Glob(bare + "/state/0/*/*.snapshot")
-	require.NoError(b, err)
-	for _, name := range snapshots {
-		require.NoError(b, os.Remove(name))
-	}
-	cp, err := checkpoint.Open(bare)
-	require.NoError(b, err)
-	defer cp.Close()
-	s, err := cp.Store(0, "default")
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		_, err := s.Counts(b.Context())
-		require.NoError(b, err)
-	}
-	rowsPerSecond(b, benchKeys)
+// BenchmarkRecordsRecycled is BenchmarkRecords with buffers that are used again.
+func BenchmarkRecordsRecycled(b *testing.B) {
+	each(b, func(b *testing.B, s *checkpoint.Store, opts ...checkpoint.Option) {
+		for rec, err := range s.Records(b.Context(), append(opts, checkpoint.RecycleBuffers())...) {
+			require.NoError(b, err)
+			rec.Release()
+		}
+	})
 }
 
 func BenchmarkChanges(b *testing.B) {
-	_, s := bench(b)
+	_, s := bench(b, codec.LZ4, true)
 	b.ReportAllocs()
 	for b.Loop() {
 		for rec, err := range s.Changes(b.Context(), 1, 1) {

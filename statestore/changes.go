@@ -18,12 +18,16 @@ import (
 // the version before, as bytes, in the order in which they were written. A
 // partition without a directory has none.
 func (s *Store) ChangeEntries(ctx context.Context, partition int, v int64) iter.Seq2[Change, error] {
+	return provider.Rows(s.changeBatches(ctx, partition, v))
+}
+
+func (s *Store) changeBatches(ctx context.Context, partition int, v int64) iter.Seq2[[]Change, error] {
 	p, err := s.Partition(partition)
 	switch {
 	case err != nil:
-		return func(yield func(Change, error) bool) { yield(Change{}, err) }
+		return func(yield func([]Change, error) bool) { yield(nil, err) }
 	case p == nil:
-		return func(func(Change, error) bool) {}
+		return func(func([]Change, error) bool) {}
 	}
 	return p.Changes(ctx, provider.Version{Number: v})
 }
@@ -64,88 +68,102 @@ func (s *Store) Changes(ctx context.Context, from, to int64, opts ...Option) ite
 		return func(func(arrow.Record, error) bool) {}
 	}
 	n := int(to-from+1) * len(ids)
-	return ordered(ctx, r.workers, n, func(ctx context.Context, i int, emit func(arrow.Record) bool) error {
+	return orderedDropping(ctx, r.workers, n, func(ctx context.Context, i int, emit func(arrow.Record) bool) error {
 		v, id := from+int64(i/len(ids)), ids[i%len(ids)]
-		b, err := newBatch(s.own(), r)
+		b, err := newBuilder(s.own(), r, id)
 		if err != nil {
 			return err
 		}
-		feed := &changeBatch{batch: b, schema: schema, none: nullRow(s.cfg.Value)}
-		send := func() error { return s.send(ctx, id, emit, func() (arrow.Record, error) { return feed.record(v, id) }) }
-		for c, err := range s.ChangeEntries(ctx, id, v) {
+		defer b.close()
+		feed := &changeBuilder{builder: b, version: v, schema: schema, none: nullRow(s.cfg.Value)}
+		for changes, err := range s.changeBatches(ctx, id, v) {
 			if err != nil {
 				return err
 			}
-			if feed.batch.full(Entry{Key: c.Key, Value: c.Value}) {
-				if err := send(); err != nil {
-					return err
+			for rows := feed.rowsOf(changes); len(rows) > 0; {
+				n := b.fitting(rows)
+				if n == 0 {
+					if err := s.send(ctx, id, emit, feed.record); err != nil {
+						return err
+					}
+					continue
 				}
+				if err := b.add(rows[:n]); err != nil {
+					return s.inPartition(id, err)
+				}
+				for i := range n {
+					feed.types = append(feed.types, changes[i].Type)
+				}
+				rows, changes = rows[n:], changes[n:]
 			}
-			feed.add(c)
 		}
-		if feed.batch.rows() == 0 {
+		if b.rows == 0 {
 			return nil
 		}
-		return send()
-	})
+		return s.send(ctx, id, emit, feed.record)
+	}, arrow.Record.Release)
 }
 
-// changeBatch collects changes until they make a record.
-type changeBatch struct {
-	*batch
-	schema *arrow.Schema
-	types  []ChangeType
-	none   []byte // stands in for the value of a delete
+// changeBuilder turns the changes of one version of one partition into records.
+type changeBuilder struct {
+	*builder
+	version int64
+	schema  *arrow.Schema
+	types   []ChangeType
+	none    []byte  // stands in for the value of a delete
+	entries []Entry // scratch
 }
 
-func (b *changeBatch) add(c Change) {
-	e := Entry{Key: c.Key, Value: c.Value}
-	if c.Type == provider.Delete {
-		e.Value = b.none
+// rowsOf returns the rows of changes.
+func (b *changeBuilder) rowsOf(changes []Change) []Entry {
+	b.entries = b.entries[:0]
+	for _, c := range changes {
+		e := Entry{Key: c.Key, Value: c.Value}
+		if c.Type == provider.Delete {
+			e.Value = b.none
+		}
+		b.entries = append(b.entries, e)
 	}
-	b.batch.add(e)
-	b.types = append(b.types, c.Type)
+	return b.entries
 }
 
-func (b *changeBatch) record(version int64, partition int) (arrow.Record, error) {
-	keys, values, err := b.decode()
-	if err != nil {
-		return nil, err
-	}
+func (b *changeBuilder) record() (arrow.Record, error) {
+	keys, values, n := b.finish()
 	defer keys.Release()
 	defer values.Release()
-	n := len(b.types)
-	valid := make([]byte, bitutil.BytesForBits(int64(n)))
+	valid := memory.NewResizableBuffer(b.mem)
+	defer valid.Release()
+	valid.Resize(int(bitutil.BytesForBits(int64(n))))
+	clear(valid.Bytes())
 	deletes := 0
-	names := array.NewStringBuilder(memory.DefaultAllocator)
+	names := array.NewStringBuilder(b.mem)
 	defer names.Release()
+	names.Reserve(n)
 	for i, t := range b.types {
 		names.Append(t.String())
 		if t == provider.Delete {
 			deletes++
 		} else {
-			bitutil.SetBit(valid, i)
+			bitutil.SetBit(valid.Bytes(), i)
 		}
 	}
 	b.types = b.types[:0]
 	nullable := structOf(values.DataType(), values, values.NumField(), valid, deletes)
 	defer nullable.Release()
-	batches := make([]int64, n)
-	for i := range batches {
-		batches[i] = version - 1
-	}
-	ids := constant(int32(partition), n)
+	ids := b.partitionIDs(n)
 	defer ids.Release()
 	kinds := names.NewArray()
 	defer kinds.Release()
-	numbers := int64s(batches)
-	defer numbers.Release()
-	return array.NewRecord(b.schema, []arrow.Array{numbers, kinds, keys, nullable, ids}, int64(n)), nil
+	batches := int64s(b.mem, b.version-1, n)
+	defer batches.Release()
+	return array.NewRecord(b.schema, []arrow.Array{batches, kinds, keys, nullable, ids}, int64(n)), nil
 }
 
-func int64s(ns []int64) arrow.Array {
-	data := array.NewData(arrow.PrimitiveTypes.Int64, len(ns),
-		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(ns))}, nil, 0, 0)
+// int64s returns n times the same number.
+func int64s(mem memory.Allocator, v int64, n int) arrow.Array {
+	buf := numbers(mem, arrow.Int64SizeBytes, arrow.Int64Traits.CastFromBytes, v, n)
+	defer buf.Release()
+	data := array.NewData(arrow.PrimitiveTypes.Int64, n, []*memory.Buffer{nil, buf}, nil, 0, 0)
 	defer data.Release()
 	return array.NewInt64Data(data)
 }

@@ -2,10 +2,8 @@ package statestore
 
 import (
 	"context"
-	"encoding/binary"
 
 	"github.com/sparkstate/sparkstate/statestore/provider"
-	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
 
 // Count is what one partition holds at one version.
@@ -53,27 +51,27 @@ func (s *Store) Counts(ctx context.Context, opts ...Option) ([]Count, error) {
 
 func (s *Store) count(ctx context.Context, id int, r *read) (Count, error) {
 	c := Count{Partition: id}
-	distinct, err := s.distinct()
-	if err != nil {
-		return c, err
-	}
 	p, err := s.Partition(id)
 	if err != nil {
 		return c, err
 	}
+	distinct := s.distinct(r.load.Budget)
+	defer distinct.close()
 	if p != nil {
 		c.Present = true
 		if err := c.files(ctx, p, r); err != nil {
 			return c, err
 		}
-		for e, err := range p.Entries(ctx, r.version, r.load) {
+		for batch, err := range p.Batches(ctx, r.version, r.load) {
 			if err != nil {
 				return c, err
 			}
-			c.Rows++
-			c.KeyBytes += int64(len(e.Key))
-			c.ValueBytes += int64(len(e.Value))
-			if err := distinct.add(e.Key); err != nil {
+			c.Rows += int64(len(batch))
+			for i := range batch {
+				c.KeyBytes += int64(len(batch[i].Key))
+				c.ValueBytes += int64(len(batch[i].Value))
+			}
+			if err := distinct.add(batch); err != nil {
 				return c, err
 			}
 		}
@@ -111,53 +109,4 @@ func (c *Count) files(ctx context.Context, p provider.Partition, r *read) error 
 		}
 	}
 	return nil
-}
-
-// distinct counts grouping keys.
-type distinct struct {
-	shape KeyShape
-	last  int // where the slot of the last key column begins
-	seen  map[string]struct{}
-	buf   []byte
-}
-
-func (s *Store) distinct() (*distinct, error) {
-	d := &distinct{shape: s.cfg.KeyShape}
-	if d.shape == LastColumnApart {
-		if s.cfg.Key == nil || len(s.cfg.Key.Fields) == 0 {
-			d.shape = UnknownKey
-			return d, nil
-		}
-		d.last = unsaferow.FixedSize(len(s.cfg.Key.Fields)) - 8
-		d.seen = make(map[string]struct{})
-	}
-	return d, nil
-}
-
-// add takes in a key. Two keys that differ in the last column alone have the
-// same bytes but for its slot: the column is a number, so nothing else of the
-// row depends on it.
-func (d *distinct) add(key []byte) error {
-	if d.shape != LastColumnApart {
-		return nil
-	}
-	if len(key) < d.last+8 {
-		return &FileError{Offset: -1, Kind: ErrRow, Detail: "a key is shorter than its fixed part"}
-	}
-	d.buf = append(d.buf[:0], key...)
-	binary.LittleEndian.PutUint64(d.buf[d.last:], 0)
-	if _, ok := d.seen[string(d.buf)]; !ok {
-		d.seen[string(d.buf)] = struct{}{}
-	}
-	return nil
-}
-
-func (d *distinct) count(rows int64) int64 {
-	switch d.shape {
-	case WholeKey:
-		return rows
-	case LastColumnApart:
-		return int64(len(d.seen))
-	}
-	return -1
 }

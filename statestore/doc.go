@@ -43,6 +43,7 @@ var (
 	ErrRow         = provider.ErrRow
 	ErrMissing     = provider.ErrMissing
 	ErrCleanedUp   = provider.ErrCleanedUp
+	ErrMemory      = provider.ErrMemory
 	ErrUnsupported = provider.ErrUnsupported
 )
 

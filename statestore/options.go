@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
 	"github.com/sparkstate/sparkstate/statestore/provider"
 )
 
@@ -22,6 +24,7 @@ type read struct {
 	rows       int
 	bytes      int
 	stats      *Stats
+	mem        memory.Allocator
 }
 
 // AtVersion reads version v instead of the latest.
@@ -41,6 +44,17 @@ func Partitions(ids ...int) Option {
 // for each processor. The output order does not depend on it.
 func Workers(n int) Option { return func(r *read) { r.workers = n } }
 
+// Memory bounds the memory that the rows which the deltas touch may take while
+// they are replayed, in bytes, over all reads that are given this very option:
+// a snapshot is streamed past them, a state without one is held as a whole, one
+// partition for each of the [Workers]. A read that would need more fails with
+// ErrMemory. Beside this budget a worker holds a block of a file, and with
+// [Store.Records] up to four records.
+func Memory(bytes int64) Option {
+	b := provider.NewBudget(bytes)
+	return func(r *read) { r.load.Budget = b }
+}
+
 // BatchSize bounds an Arrow record to so many rows and to about so many bytes
 // of key and value (a longer row still makes a record of its own). 0 leaves
 // the default: 8,192 rows, 4 MiB.
@@ -54,6 +68,16 @@ func BatchSize(rows, bytes int) Option {
 		}
 	}
 }
+
+// Allocator has the buffers of records come from mem, memory.DefaultAllocator
+// without it.
+func Allocator(mem memory.Allocator) Option { return func(r *read) { r.mem = mem } }
+
+// RecycleBuffers has the buffers of a record that was released used again for a
+// later record of the same read, which saves most of what the garbage collector
+// costs. Whatever is taken from a record without copying, as the strings of an
+// array.String are, is then not valid beyond the release.
+func RecycleBuffers() Option { return func(r *read) { r.mem = new(recycler) } }
 
 // Stats counts what was met in decoding and is no error. It may be shared by
 // several reads, also at the same time.
@@ -78,6 +102,9 @@ func (s *Store) read(opts []Option) *read {
 	r := &read{version: provider.Version{Number: s.cfg.Latest}, rows: defaultRows, bytes: defaultBytes, reads: defaultReads}
 	for _, o := range opts {
 		o(r)
+	}
+	if r.mem == nil {
+		r.mem = memory.DefaultAllocator
 	}
 	if r.workers <= 0 {
 		r.workers = runtime.GOMAXPROCS(0)

@@ -22,11 +22,16 @@ func forEach(ctx context.Context, workers, n int, fn func(context.Context, int) 
 // ahead waits after two items, so memory stays at workers × 2 items. The first
 // error ends the sequence.
 func ordered[T any](ctx context.Context, workers, n int, produce func(ctx context.Context, i int, emit func(T) bool) error) iter.Seq2[T, error] {
+	return orderedDropping(ctx, workers, n, produce, func(T) {})
+}
+
+// orderedDropping is ordered for items that have to be given back: what was
+// emitted and is not yielded, because the sequence has ended before, goes to
+// drop.
+func orderedDropping[T any](ctx context.Context, workers, n int, produce func(ctx context.Context, i int, emit func(T) bool) error, drop func(T)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		var running sync.WaitGroup
-		defer running.Wait()
-		defer cancel()
 
 		type lane struct {
 			items chan T
@@ -37,6 +42,23 @@ func ordered[T any](ctx context.Context, workers, n int, produce func(ctx contex
 		// as long as there are workers: no more lanes are open than that.
 		queue := make(chan *lane, max(workers, 1))
 		slots := make(chan struct{}, max(workers, 1))
+		var current, unqueued *lane
+		defer func() {
+			cancel()
+			running.Wait()
+			left := []*lane{current, unqueued}
+			for l := range queue {
+				left = append(left, l)
+			}
+			for _, l := range left {
+				if l == nil {
+					continue
+				}
+				for item := range l.items {
+					drop(item)
+				}
+			}
+		}()
 		running.Go(func() {
 			defer close(queue)
 			for i := range n {
@@ -61,6 +83,7 @@ func ordered[T any](ctx context.Context, workers, n int, produce func(ctx contex
 				select {
 				case queue <- l:
 				case <-ctx.Done():
+					unqueued = l
 					return
 				}
 			}
@@ -68,6 +91,7 @@ func ordered[T any](ctx context.Context, workers, n int, produce func(ctx contex
 		var zero T
 		done := 0
 		for l := range queue {
+			current = l
 			for item := range l.items {
 				if !yield(item, nil) {
 					return

@@ -22,8 +22,8 @@ type View struct {
 	// Shown is the value as it is shown: the first columns of Value. nil shows
 	// all of them.
 	Shown *sqltype.Type
-	// Entries yields the rows of one partition.
-	Entries func(ctx context.Context, partition int, opts []Option) iter.Seq2[Entry, error]
+	// Batches yields the rows of one partition, as [Store.Batches] does.
+	Batches func(ctx context.Context, partition int, opts []Option) iter.Seq2[[]Entry, error]
 }
 
 // Schema returns the schema of the store's records: key: struct, value:
@@ -39,8 +39,8 @@ func (s *Store) Schema() (*arrow.Schema, error) {
 // own is the view that shows the store as it is.
 func (s *Store) own() View {
 	return View{Key: s.cfg.Key, Value: s.cfg.Value,
-		Entries: func(ctx context.Context, partition int, opts []Option) iter.Seq2[Entry, error] {
-			return s.Entries(ctx, partition, opts...)
+		Batches: func(ctx context.Context, partition int, opts []Option) iter.Seq2[[]Entry, error] {
+			return s.Batches(ctx, partition, opts...)
 		}}
 }
 
@@ -79,30 +79,35 @@ func (s *Store) RecordsOf(ctx context.Context, v View, opts ...Option) iter.Seq2
 		return func(yield func(arrow.Record, error) bool) { yield(nil, err) }
 	}
 	ids := r.present(s)
-	return ordered(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(arrow.Record) bool) error {
-		b, err := newBatch(v, r)
+	return orderedDropping(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(arrow.Record) bool) error {
+		b, err := newBuilder(v, r, ids[i])
 		if err != nil {
 			return err
 		}
-		send := func() error {
-			return s.send(ctx, ids[i], emit, func() (arrow.Record, error) { return b.record(ids[i]) })
-		}
-		for e, err := range v.Entries(ctx, ids[i], opts) {
+		defer b.close()
+		for rows, err := range v.Batches(ctx, ids[i], opts) {
 			if err != nil {
 				return err
 			}
-			if b.full(e) {
-				if err := send(); err != nil {
-					return err
+			for len(rows) > 0 {
+				n := b.fitting(rows)
+				if n == 0 {
+					if err := s.send(ctx, ids[i], emit, b.record); err != nil {
+						return err
+					}
+					continue
 				}
+				if err := b.add(rows[:n]); err != nil {
+					return s.inPartition(ids[i], err)
+				}
+				rows = rows[n:]
 			}
-			b.add(e)
 		}
-		if b.rows() == 0 {
+		if b.rows == 0 {
 			return nil
 		}
-		return send()
-	})
+		return s.send(ctx, ids[i], emit, b.record)
+	}, arrow.Record.Release)
 }
 
 // send makes a record and hands it on.
@@ -127,54 +132,98 @@ func (s *Store) inPartition(id int, err error) error {
 	return &FileError{Path: s.cfg.Dirs[id], Offset: -1, Kind: ErrRow, Err: fmt.Errorf("store %s: %w", s.cfg.Name, err)}
 }
 
-// batch collects rows until they make a record.
-type batch struct {
+// builder turns the rows of one partition into records.
+type builder struct {
 	schema     *arrow.Schema
 	shown      int // columns of the value
 	key, value *unsaferow.Decoder
+	mem        memory.Allocator
+	partition  int
+	ids        *memory.Buffer // the partition, as often as any record needs it
 	maxRows    int
 	maxBytes   int
 	stats      *Stats
-	arena      []byte
-	ends       []int // two a row: where its key and its value end in the arena
-	keys       [][]byte
-	values     [][]byte
+	before     int // rows of the record before
+	rows       int // of the record so far
+	bytes      int
+	begun      bool
+	batches    // scratch
 }
 
-func newBatch(v View, r *read) (*batch, error) {
-	key, err := unsaferow.NewDecoder(v.Key, memory.DefaultAllocator)
+// batches are the keys and values of a batch of entries.
+type batches struct{ keys, values [][]byte }
+
+func newBuilder(v View, r *read, partition int) (*builder, error) {
+	key, err := unsaferow.NewDecoder(v.Key, r.mem)
 	if err != nil {
 		return nil, err
 	}
-	value, err := unsaferow.NewDecoder(v.Value, memory.DefaultAllocator)
+	value, err := unsaferow.NewDecoder(v.Value, r.mem)
 	if err != nil {
 		return nil, err
 	}
-	return &batch{schema: v.schema(), shown: len(v.shown().Fields), key: key, value: value, maxRows: r.rows, maxBytes: r.bytes, stats: r.stats}, nil
+	return &builder{schema: v.schema(), shown: len(v.shown().Fields), key: key, value: value, mem: r.mem,
+		partition: partition, maxRows: r.rows, maxBytes: r.bytes, stats: r.stats}, nil
 }
 
-func (b *batch) rows() int { return len(b.ends) / 2 }
-
-// full says whether a record is due before the entry can be added.
-func (b *batch) full(e Entry) bool {
-	n := b.rows()
-	return n >= b.maxRows || n > 0 && len(b.arena)+len(e.Key)+len(e.Value) > b.maxBytes
-}
-
-func (b *batch) add(e Entry) {
-	b.arena = append(b.arena, e.Key...)
-	b.ends = append(b.ends, len(b.arena))
-	b.arena = append(b.arena, e.Value...)
-	b.ends = append(b.ends, len(b.arena))
-}
-
-// record makes a record of what has been collected and starts anew.
-func (b *batch) record(partition int) (arrow.Record, error) {
-	n := b.rows()
-	keys, values, err := b.decode()
-	if err != nil {
-		return nil, err
+// fitting returns how many of the rows the record that is being made still
+// takes.
+func (b *builder) fitting(rows []Entry) int {
+	n := min(len(rows), b.maxRows-b.rows)
+	size := b.bytes
+	for i := range n {
+		size += len(rows[i].Key) + len(rows[i].Value)
+		// A row that is too long by itself makes a record of its own.
+		if size > b.maxBytes && b.rows+i > 0 {
+			return i
+		}
 	}
+	return n
+}
+
+// add takes in rows that fit.
+func (b *builder) add(rows []Entry) error {
+	if !b.begun {
+		// As many as in the record before; the first one grows with its rows.
+		b.key.Begin(b.before, 0)
+		b.value.Begin(b.before, 0)
+		b.begun = true
+	}
+	b.keys, b.values = b.keys[:0], b.values[:0]
+	for i := range rows {
+		b.bytes += len(rows[i].Key) + len(rows[i].Value)
+		b.keys = append(b.keys, rows[i].Key)
+		b.values = append(b.values, rows[i].Value)
+	}
+	b.rows += len(rows)
+	if err := b.key.Add(b.keys); err != nil {
+		b.value.Discard()
+		b.begun = false
+		return fmt.Errorf("key: %w", err)
+	}
+	if err := b.value.Add(b.values); err != nil {
+		b.key.Discard()
+		b.begun = false
+		return fmt.Errorf("value: %w", err)
+	}
+	return nil
+}
+
+// finish returns what was added and starts anew.
+func (b *builder) finish() (keys, values *array.Struct, n int) {
+	keys, inKeys := b.key.Finish()
+	values, inValues := b.value.Finish()
+	if b.stats != nil {
+		b.stats.InvalidUTF8.Add(inKeys.InvalidUTF8 + inValues.InvalidUTF8)
+	}
+	n = b.rows
+	b.before, b.rows, b.bytes, b.begun = n, 0, 0, false
+	return keys, values, n
+}
+
+// record makes a record of what was added and starts anew.
+func (b *builder) record() (arrow.Record, error) {
+	keys, values, n := b.finish()
 	defer keys.Release()
 	defer values.Release()
 	var shown arrow.Array = values
@@ -182,61 +231,54 @@ func (b *batch) record(partition int) (arrow.Record, error) {
 		shown = structOf(b.schema.Field(1).Type, values, b.shown, nil, 0)
 		defer shown.Release()
 	}
-	ids := constant(int32(partition), n)
+	ids := b.partitionIDs(n)
 	defer ids.Release()
 	return array.NewRecord(b.schema, []arrow.Array{keys, shown, ids}, int64(n)), nil
 }
 
-// decode decodes what has been collected and starts anew.
-func (b *batch) decode() (keys, values *array.Struct, err error) {
-	b.keys, b.values = b.keys[:0], b.values[:0]
-	start := 0
-	for i := 0; i < len(b.ends); i += 2 {
-		k, v := b.ends[i], b.ends[i+1]
-		b.keys = append(b.keys, b.arena[start:k:k])
-		b.values = append(b.values, b.arena[k:v:v])
-		start = v
+// partitionIDs returns n times the partition. The records share the numbers.
+func (b *builder) partitionIDs(n int) arrow.Array {
+	if b.ids == nil || b.ids.Len() < 4*n {
+		if b.ids != nil {
+			b.ids.Release()
+		}
+		b.ids = numbers(b.mem, arrow.Int32SizeBytes, arrow.Int32Traits.CastFromBytes, int32(b.partition), n)
 	}
-	keys, inKeys, err := b.key.Decode(b.keys)
-	if err != nil {
-		return nil, nil, fmt.Errorf("key: %w", err)
+	data := array.NewData(arrow.PrimitiveTypes.Int32, n, []*memory.Buffer{nil, b.ids}, nil, 0, 0)
+	defer data.Release()
+	return array.NewInt32Data(data)
+}
+
+// close gives back what is left of a read that was stopped.
+func (b *builder) close() {
+	if b.begun {
+		b.key.Discard()
+		b.value.Discard()
 	}
-	values, inValues, err := b.value.Decode(b.values)
-	if err != nil {
-		keys.Release()
-		return nil, nil, fmt.Errorf("value: %w", err)
+	if b.ids != nil {
+		b.ids.Release()
 	}
-	if b.stats != nil {
-		b.stats.InvalidUTF8.Add(inKeys.InvalidUTF8 + inValues.InvalidUTF8)
+}
+
+// numbers returns a buffer of n times the same number of so many bytes.
+func numbers[T any](mem memory.Allocator, width int, cast func([]byte) []T, v T, n int) *memory.Buffer {
+	buf := memory.NewResizableBuffer(mem)
+	buf.Resize(n * width)
+	out := cast(buf.Bytes())
+	for i := range out {
+		out[i] = v
 	}
-	b.arena, b.ends = b.arena[:0], b.ends[:0]
-	return keys, values, nil
+	return buf
 }
 
 // structOf returns a struct array of the first columns of another, with a
 // validity bitmap of its own where valid is not nil.
-func structOf(t arrow.DataType, a *array.Struct, columns int, valid []byte, nulls int) arrow.Array {
+func structOf(t arrow.DataType, a *array.Struct, columns int, valid *memory.Buffer, nulls int) arrow.Array {
 	children := make([]arrow.ArrayData, columns)
 	for i := range children {
 		children[i] = a.Field(i).Data()
 	}
-	var bitmap *memory.Buffer
-	if valid != nil {
-		bitmap = memory.NewBufferBytes(valid)
-	}
-	data := array.NewData(t, a.Len(), []*memory.Buffer{bitmap}, children, nulls, 0)
+	data := array.NewData(t, a.Len(), []*memory.Buffer{valid}, children, nulls, 0)
 	defer data.Release()
 	return array.NewStructData(data)
-}
-
-// constant returns n times the same number.
-func constant(v int32, n int) arrow.Array {
-	ids := make([]int32, n)
-	for i := range ids {
-		ids[i] = v
-	}
-	data := array.NewData(arrow.PrimitiveTypes.Int32, n,
-		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(ids))}, nil, 0, 0)
-	defer data.Release()
-	return array.NewInt32Data(data)
 }

@@ -177,15 +177,22 @@ func common(lists [][]int64) []int64 {
 // Entries yields the rows of one partition as bytes. A partition without a
 // directory has none. The order is the same at every call.
 func (s *Store) Entries(ctx context.Context, partition int, opts ...Option) iter.Seq2[Entry, error] {
+	return provider.Rows(s.Batches(ctx, partition, opts...))
+}
+
+// Batches yields the rows that Entries yields, a few dozen at a time, which is
+// several times faster where little is done with each of them. A batch is never
+// empty, and valid until the next step.
+func (s *Store) Batches(ctx context.Context, partition int, opts ...Option) iter.Seq2[[]Entry, error] {
 	r := s.read(opts)
 	p, err := s.Partition(partition)
 	switch {
 	case err != nil:
-		return func(yield func(Entry, error) bool) { yield(Entry{}, err) }
+		return func(yield func([]Entry, error) bool) { yield(nil, err) }
 	case p == nil:
-		return func(func(Entry, error) bool) {}
+		return func(func([]Entry, error) bool) {}
 	}
-	return p.Entries(ctx, r.version, r.load)
+	return p.Batches(ctx, r.version, r.load)
 }
 
 // ErrNoPartition is returned where a partition is asked for that the store

@@ -63,7 +63,7 @@ type state map[string]string
 func load(t *testing.T, p *hdfs.Partition, v int64, o provider.LoadOptions) state {
 	t.Helper()
 	s := state{}
-	for e, err := range p.Entries(context.Background(), provider.Version{Number: v}, o) {
+	for e, err := range provider.Rows(p.Batches(context.Background(), provider.Version{Number: v}, o)) {
 		require.NoError(t, err)
 		_, twice := s[string(e.Key)]
 		require.False(t, twice, "a key came twice")
@@ -95,7 +95,7 @@ func TestEveryVersionEqualsItsHistory(t *testing.T) {
 			}
 			last = v
 			missing := false
-			for c, err := range p.Changes(context.Background(), provider.Version{Number: v}) {
+			for c, err := range provider.Rows(p.Changes(context.Background(), provider.Version{Number: v})) {
 				if err != nil {
 					require.ErrorIs(t, err, provider.ErrMissing) // only a snapshot is left of this version
 					missing = true

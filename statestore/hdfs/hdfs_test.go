@@ -80,7 +80,7 @@ func open(t testing.TB, fsys fstest.MapFS, cfg hdfs.Config) (*hdfs.Partition, *w
 
 func entries(p *hdfs.Partition, v int64, o provider.LoadOptions) (map[string]string, error) {
 	out := map[string]string{}
-	for e, err := range p.Entries(context.Background(), provider.Version{Number: v}, o) {
+	for e, err := range provider.Rows(p.Batches(context.Background(), provider.Version{Number: v}, o)) {
 		if err != nil {
 			return nil, err
 		}
@@ -230,12 +230,12 @@ func TestChangesKeepTheirOrder(t *testing.T) {
 	fsys := fstest.MapFS{"p/2.delta": file(compress(t, codec.LZ4, put("a", "1"), remove("a"), put("a", "2"), end))}
 	p, _ := open(t, fsys, hdfs.Config{})
 	var got []string
-	for c, err := range p.Changes(context.Background(), provider.Version{Number: 2}) {
+	for c, err := range provider.Rows(p.Changes(context.Background(), provider.Version{Number: 2})) {
 		require.NoError(t, err)
 		got = append(got, c.Type.String()+" "+text(c.Key)+"="+text(c.Value))
 	}
 	assert.Equal(t, []string{"update a=1", "delete a=", "update a=2"}, got)
-	for _, err := range p.Changes(context.Background(), provider.Version{Number: 1}) {
+	for _, err := range provider.Rows(p.Changes(context.Background(), provider.Version{Number: 1})) {
 		require.ErrorIs(t, err, provider.ErrMissing)
 	}
 }
@@ -335,7 +335,7 @@ func TestRowChecksum(t *testing.T) {
 			"p/1.delta": file(compress(t, codec.LZ4, putRow, end)),
 			"p/2.delta": file(compress(t, codec.LZ4, removeRow, end)),
 		}, hdfs.Config{RowChecksum: known})
-		for e, err := range p.Entries(context.Background(), provider.Version{Number: 1}, provider.LoadOptions{}) {
+		for e, err := range provider.Rows(p.Batches(context.Background(), provider.Version{Number: 1}, provider.LoadOptions{})) {
 			require.NoError(t, err)
 			assert.Equal(t, key, e.Key)
 			assert.Equal(t, value, e.Value)
@@ -428,7 +428,7 @@ func TestNotARegularFile(t *testing.T) {
 func TestStopAndCancel(t *testing.T) {
 	p, _ := open(t, fstest.MapFS{"p/1.delta": file(compress(t, codec.LZ4, put("a", "1"), put("b", "2"), end))}, hdfs.Config{})
 	n := 0
-	for _, err := range p.Entries(context.Background(), provider.Version{Number: 1}, provider.LoadOptions{}) {
+	for _, err := range provider.Rows(p.Batches(context.Background(), provider.Version{Number: 1}, provider.LoadOptions{})) {
 		require.NoError(t, err)
 		n++
 		break
@@ -436,7 +436,7 @@ func TestStopAndCancel(t *testing.T) {
 	assert.Equal(t, 1, n)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, err := range p.Entries(ctx, provider.Version{Number: 1}, provider.LoadOptions{}) {
+	for _, err := range provider.Rows(p.Batches(ctx, provider.Version{Number: 1}, provider.LoadOptions{})) {
 		require.ErrorIs(t, err, context.Canceled)
 	}
 }

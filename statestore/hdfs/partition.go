@@ -91,31 +91,39 @@ func (p *Partition) Stat(ctx context.Context, files []provider.File) ([]provider
 }
 
 // Changes implements provider.Partition: the records of one delta.
-func (p *Partition) Changes(ctx context.Context, v provider.Version) iter.Seq2[provider.Change, error] {
-	return func(yield func(provider.Change, error) bool) {
+func (p *Partition) Changes(ctx context.Context, v provider.Version) iter.Seq2[[]provider.Change, error] {
+	return func(yield func([]provider.Change, error) bool) {
 		if v.Number < 1 || !p.l.hasDelta(v.Number) {
-			yield(provider.Change{}, &provider.FileError{Path: path.Join(p.dir, DeltaName(v.Number)), Offset: -1,
+			yield(nil, &provider.FileError{Path: path.Join(p.dir, DeltaName(v.Number)), Offset: -1,
 				Kind: provider.ErrMissing, Condition: condMissingDelta,
 				Detail: fmt.Sprintf("the file is missing; the changes of version %d are in it and nowhere else", v.Number)})
 			return
 		}
 		f := provider.File{Name: DeltaName(v.Number), Kind: provider.DeltaFile, Version: v.Number}
-		err := p.each(ctx, f, func(r *record) bool {
-			c := provider.Change{Type: provider.Update, Key: r.key, Value: r.value}
-			if r.remove {
-				c.Type = provider.Delete
+		var changes [batchLen]provider.Change
+		err := p.each(ctx, f, func(batch []provider.Entry) bool {
+			for i := range batch {
+				changes[i] = change(&batch[i])
 			}
-			return yield(c, nil)
+			return yield(changes[:len(batch)], nil)
 		})
 		if err != nil {
-			yield(provider.Change{}, err)
+			yield(nil, err)
 		}
 	}
 }
 
-// each calls fn with every record of a file, until fn returns false or the
-// file ends or breaks.
-func (p *Partition) each(ctx context.Context, f provider.File, fn func(*record) bool) error {
+// change says of a record of a delta what a change set says of it.
+func change(r *provider.Entry) provider.Change {
+	if r.Value == nil {
+		return provider.Change{Type: provider.Delete, Key: r.Key}
+	}
+	return provider.Change{Type: provider.Update, Key: r.Key, Value: r.Value}
+}
+
+// each calls fn with every batch of records of a file, until fn returns false
+// or the file ends or breaks.
+func (p *Partition) each(ctx context.Context, f provider.File, fn func([]provider.Entry) bool) error {
 	return p.scanning(ctx, f, func(s *scanner) error { return s.each(ctx, fn) })
 }
 

@@ -22,15 +22,8 @@ const (
 	yes
 )
 
-// record is one record of a file. A nil value with remove set is a tombstone.
-type record struct {
-	key    []byte
-	value  []byte
-	remove bool
-}
-
-// scanner reads the records of one file. The slices of a record are valid
-// until the next call of next.
+// scanner reads the records of one file, as entries: one whose value is nil is
+// a remove. The slices of an entry are valid until the next call.
 type scanner struct {
 	*file
 	snapshot bool
@@ -70,15 +63,53 @@ func believable(c codec.Codec, size int64) int64 {
 	return min(1<<20+255*size, maxRow)
 }
 
+// batch reads records into dst, at least one of them, and returns how many; 0
+// at the end mark. It stops short where a record needs a closer look, and at
+// the end of a block.
+func (s *scanner) batch(dst []provider.Entry) (int, error) {
+	// Nearly every record lies within one block, and then needs no copy. What
+	// is out of the ordinary in any way is left to next.
+	n := 0
+	if s.sums == no {
+		b := s.rest
+		for n < len(dst) && len(b) >= 8 {
+			k := uint64(binary.BigEndian.Uint32(b))
+			if k%8 != 0 || k > uint64(len(b))-8 {
+				break
+			}
+			v := uint64(binary.BigEndian.Uint32(b[4+k:]))
+			if v%8 != 0 || v > uint64(len(b))-8-k {
+				break
+			}
+			dst[n] = provider.Entry{Key: b[4 : 4+k : 4+k], Value: b[8+k : 8+k+v : 8+k+v]}
+			n++
+			b = b[8+k+v:]
+		}
+		s.rest = b
+	}
+	if n > 0 {
+		return n, nil
+	}
+	ok, err := s.next(&dst[0])
+	if err != nil || !ok {
+		return 0, err
+	}
+	return 1, nil
+}
+
 // next reads the next record into r; false at the end mark.
-func (s *scanner) next(r *record) (bool, error) {
-	// Nearly every record lies within one block, and then needs no copy.
+func (s *scanner) next(r *provider.Entry) (bool, error) {
 	if b := s.rest; len(b) >= 8 {
 		if k := int64(int32(binary.BigEndian.Uint32(b))); k >= 0 && k <= int64(len(b))-8 {
 			v := int64(int32(binary.BigEndian.Uint32(b[4+k:])))
-			if v >= 0 && v <= int64(len(b))-8-k {
-				r.key, r.value, r.remove = b[4:4+k:4+k], b[8+k:8+k+v:8+k+v], false
+			switch {
+			case v >= 0 && v <= int64(len(b))-8-k:
+				r.Key, r.Value = b[4:4+k:4+k], b[8+k:8+k+v:8+k+v]
 				s.rest = b[8+k+v:]
+				return true, s.trim(r)
+			case v == -1 && !s.snapshot:
+				r.Key, r.Value = b[4:4+k:4+k], nil
+				s.rest = b[8+k:]
 				return true, s.trim(r)
 			}
 		}
@@ -86,28 +117,28 @@ func (s *scanner) next(r *record) (bool, error) {
 	return s.nextAcross(r)
 }
 
-// each calls fn with every record, until fn returns false or the file ends or
-// breaks.
-func (s *scanner) each(ctx context.Context, fn func(*record) bool) error {
-	var r record
+// each calls fn with every batch of records, until fn returns false or the
+// file ends or breaks. fn may reorder the batch.
+func (s *scanner) each(ctx context.Context, fn func([]provider.Entry) bool) error {
+	var batch [batchLen]provider.Entry
 	for n := 0; ; n++ {
-		if n&0xfff == 0xfff {
+		if n&0x3f == 0x3f {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
-		ok, err := s.next(&r)
-		if err != nil || !ok {
+		got, err := s.batch(batch[:])
+		if err != nil || got == 0 {
 			return err
 		}
-		if !fn(&r) {
+		if !fn(batch[:got]) {
 			return nil
 		}
 	}
 }
 
 // nextAcross reads a record that may span blocks, a remove or the end mark.
-func (s *scanner) nextAcross(r *record) (bool, error) {
+func (s *scanner) nextAcross(r *provider.Entry) (bool, error) {
 	s.carry = s.carry[:0]
 	if err := s.fill(4); err != nil {
 		return false, err
@@ -134,9 +165,9 @@ func (s *scanner) nextAcross(r *record) (bool, error) {
 		if err := s.fill(8 + k + v); err != nil {
 			return false, err
 		}
-		r.value, r.remove = s.carry[8+k:8+k+v:8+k+v], false
+		r.Value = s.carry[8+k : 8+k+v : 8+k+v]
 	case v == -1 && !s.snapshot:
-		r.value, r.remove = nil, true
+		r.Value = nil
 	case s.snapshot:
 		return false, s.damage(provider.ErrCorrupt, condSnapshotValue, "a value of length %d in a snapshot", v)
 	default:
@@ -144,7 +175,7 @@ func (s *scanner) nextAcross(r *record) (bool, error) {
 		// write -1, so this one is damage.
 		return false, s.damage(provider.ErrCorrupt, condUncategorized, "a value of length %d", v)
 	}
-	r.key = s.carry[4 : 4+k : 4+k]
+	r.Key = s.carry[4 : 4+k : 4+k]
 	return true, s.trim(r)
 }
 
@@ -189,20 +220,20 @@ func (s *scanner) end() error {
 }
 
 // trim cuts off what is not row bytes, and checks what is left.
-func (s *scanner) trim(r *record) error {
+func (s *scanner) trim(r *provider.Entry) error {
 	if s.sums != no {
 		if err := s.cutChecksum(r); err != nil {
 			return err
 		}
 	}
-	if len(r.key)%8 != 0 {
-		return s.damage(provider.ErrCorrupt, "", "a key of %d bytes; rows are multiples of 8", len(r.key))
+	if len(r.Key)%8 != 0 {
+		return s.damage(provider.ErrCorrupt, "", "a key of %d bytes; rows are multiples of 8", len(r.Key))
 	}
-	if n := len(r.value) % 8; n != 0 {
+	if n := len(r.Value) % 8; n != 0 {
 		if n != 4 {
-			return s.damage(provider.ErrCorrupt, "", "a value of %d bytes; rows are multiples of 8", len(r.value))
+			return s.damage(provider.ErrCorrupt, "", "a value of %d bytes; rows are multiples of 8", len(r.Value))
 		}
-		r.value = r.value[:len(r.value)-4] // Spark before 2.3
+		r.Value = r.Value[:len(r.Value)-4] // Spark before 2.3
 	}
 	return nil
 }
@@ -210,16 +241,17 @@ func (s *scanner) trim(r *record) error {
 // cutChecksum verifies the CRC-32C in front of a row and cuts it off. In a
 // put it covers key and value and stands before the value; in a remove it
 // covers the key and stands before the key.
-func (s *scanner) cutChecksum(r *record) error {
-	row := &r.value
-	if r.remove {
-		row = &r.key
+func (s *scanner) cutChecksum(r *provider.Entry) error {
+	remove := r.Value == nil
+	row := &r.Value
+	if remove {
+		row = &r.Key
 	}
 	ok := false
 	if len(*row) >= 4 {
 		sum := uint32(0)
-		if !r.remove {
-			sum = crc32.Update(0, castagnoli, r.key)
+		if !remove {
+			sum = crc32.Update(0, castagnoli, r.Key)
 		}
 		sum = crc32.Update(sum, castagnoli, (*row)[4:])
 		ok = sum == binary.LittleEndian.Uint32(*row)

@@ -50,19 +50,15 @@ type salvaged struct {
 // held in memory. The error is that of a context that is done.
 func (p *Partition) Salvage(ctx context.Context, version int64, loss *Loss) iter.Seq2[Salvaged, error] {
 	return func(yield func(Salvaged, error) bool) {
-		t := newTable()
+		t := newTable(nil)
+		defer t.close()
 		files, err := p.salvage(ctx, version, t, loss)
 		if err != nil {
 			yield(Salvaged{}, err)
 			return
 		}
-		for i := range t.recs {
-			r := &t.recs[i]
-			if r.valueLen < 0 {
-				continue
-			}
-			of := files[r.file-1]
-			row := Salvaged{Entry: provider.Entry{Key: t.key(r), Value: t.value(r)}, Version: of.version, Doubtful: of.doubtful}
+		t.rows(func(file int, e provider.Entry) bool {
+			row := Salvaged{Entry: e, Version: files[file].version, Doubtful: files[file].doubtful}
 			loss.Rows++
 			if row.Version < version {
 				loss.Outdated++
@@ -70,10 +66,8 @@ func (p *Partition) Salvage(ctx context.Context, version int64, loss *Loss) iter
 			if row.Doubtful {
 				loss.Doubtful++
 			}
-			if !yield(row, nil) {
-				return
-			}
-		}
+			return yield(row, nil)
+		})
 	}
 }
 
@@ -92,9 +86,15 @@ func (p *Partition) salvage(ctx context.Context, version int64, t *table, loss *
 	read := func(f provider.File) (*FileCheck, error) {
 		t.olderFile()
 		files = append(files, salvaged{version: upTo})
+		var full error
 		c, err := p.Verify(ctx, f, func(c provider.Change, _ int64) {
-			t.add(&record{key: c.Key, value: c.Value, remove: c.Type == provider.Delete})
+			if full == nil {
+				full = t.add([]provider.Entry{{Key: c.Key, Value: c.Value}})
+			}
 		})
+		if err == nil {
+			err = full
+		}
 		if err == nil {
 			// What is merely cut off leaves no doubt about the rest.
 			files[len(files)-1].doubtful = c.Err == nil && doubt(c) != nil ||

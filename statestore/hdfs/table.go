@@ -2,7 +2,9 @@ package hdfs
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/maphash"
+	"sync"
 
 	"github.com/sparkstate/sparkstate/statestore/provider"
 )
@@ -11,136 +13,347 @@ import (
 // added newest first: the first file that mentions a key decides, and within
 // that file its last record.
 //
-// Keys and values lie in an arena of chunks, and slots and records hold
+// Records lie in an arena of chunks, one behind the other, and slots hold
 // numbers only, so that the garbage collector has nothing to follow however
 // large the table grows.
+//
+//	slot    24 bits of the key's hash | 40 bits: 1 + place of the record / 8
+//	record  key length | value length | key | value
+//	        4 bytes      4 bytes
+//
+// The place of a record is the number of its chunk times chunkSize, plus where
+// in the chunk it begins. Key and value are multiples of 8 bytes, and so is the
+// record.
+//
+// A table works on batches of records and not on one at a time: what it costs
+// is waiting for memory, and the waits for the records of a batch overlap.
 type table struct {
-	seed  maphash.Seed
-	slots []slot // open addressing with linear probing; a power of two
-	recs  []tableRecord
-	arena [][]byte
-	file  uint32 // counts the files added, the newest is 1
+	seed   maphash.Seed
+	slots  []uint64 // open addressing with linear probing; a power of two
+	used   int      // slots in use
+	arena  [][]byte
+	starts []uint64 // place of the first record of each file, the newest first
+	budget *provider.Budget
+	taken  int64 // of the budget, in bytes
+
+	// What look has found for each record of a batch.
+	hashes  [batchLen]uint64
+	heads   [batchLen]uint64
+	touched byte // of no meaning: what was read to have it in the cache
 }
 
-// slot refers to recs[index-1]; index 0 is an empty slot. tag is the upper
-// half of the key's hash, which settles most comparisons.
-type slot struct {
-	tag   uint32
-	index uint32
+// batchLen is the number of records that are worked on together: enough for
+// their waits to overlap, few enough for what is noted about them to stay in
+// the processor's nearest cache.
+const batchLen = 64
+
+const (
+	chunkBits = 18
+	// chunkSize is the size of an arena chunk in bytes; a longer record gets a
+	// chunk of its own. The first chunks are smaller: most tables are.
+	chunkSize    = 1 << chunkBits
+	minChunkSize = 4 << 10
+	minSlots     = 64
+
+	placeBits  = 40
+	placeMask  = 1<<placeBits - 1
+	recordHead = 8
+
+	// removed is the value length of a remove.
+	removed = 0xFFFFFFFF
+	// dead marks the key length of a record that a later one of its file has
+	// replaced. No key is that long.
+	dead = 1 << 31
+)
+
+// chunks keeps full-sized chunks from one table to the next.
+var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+
+// newTable returns an empty table, which the caller closes. It takes what it
+// allocates from the budget, which may be nil.
+func newTable(b *provider.Budget) *table {
+	return &table{seed: maphash.MakeSeed(), budget: b}
 }
 
-type tableRecord struct {
-	chunk    uint32
-	offset   uint32
-	keyLen   uint32
-	valueLen int32 // -1 is a remove
-	file     uint32
+// close gives back the table's memory. What the table has yielded is not valid
+// any more.
+func (t *table) close() {
+	for _, c := range t.arena {
+		if cap(c) == chunkSize {
+			chunks.Put((*[chunkSize]byte)(c[:chunkSize]))
+		}
+	}
+	t.arena, t.slots, t.used = nil, nil, 0
+	t.budget.Release(t.taken)
+	t.taken = 0
 }
 
-// chunkSize is the size of an arena chunk in bytes; a longer record gets a
-// chunk of its own.
-const chunkSize = 256 << 10
-
-func newTable() *table { return &table{seed: maphash.MakeSeed()} }
-
-func (t *table) len() int { return len(t.recs) }
+// len returns the number of keys that the table knows of, removed ones too.
+func (t *table) len() int { return t.used }
 
 // olderFile announces that the records that follow are from the next older
 // file.
-func (t *table) olderFile() { t.file++ }
+func (t *table) olderFile() { t.starts = append(t.starts, t.end()) }
 
-// add takes a record in, unless a newer file has settled its key.
-func (t *table) add(r *record) {
-	if len(t.slots) == 0 {
-		t.slots = make([]slot, 64)
+// end returns the place behind the last record.
+func (t *table) end() uint64 {
+	last := len(t.arena) - 1
+	if last < 0 {
+		return 0
 	}
-	h := maphash.Bytes(t.seed, r.key)
-	s := t.find(h, r.key)
-	if s.index == 0 {
-		t.recs = append(t.recs, tableRecord{})
-		*s = slot{tag: uint32(h >> 32), index: uint32(len(t.recs))}
-		t.store(&t.recs[len(t.recs)-1], r)
-		if len(t.recs)*4 > len(t.slots)*3 {
-			t.grow()
+	// A chunk that is longer than others has its one record at its start.
+	return uint64(last)<<chunkBits + min(uint64(len(t.arena[last])), chunkSize)
+}
+
+// add takes records in, at most batchLen, unless newer files have settled their
+// keys. It fails only where the budget does not allow for more.
+func (t *table) add(batch []provider.Entry) error {
+	if need := t.used + len(batch); need*8 > len(t.slots)*5 {
+		if err := t.grow(need); err != nil {
+			return err
 		}
-		return
 	}
-	if old := &t.recs[s.index-1]; old.file == t.file {
-		t.store(old, r)
+	t.look(batch)
+	start := t.starts[len(t.starts)-1]
+	for i := range batch {
+		r := &batch[i]
+		h := t.hashes[i]
+		// An earlier record of the batch may have taken the slot meanwhile.
+		at := t.find(h, t.heads[i], r.Key)
+		s := t.slots[at]
+		switch {
+		case s == 0:
+			t.used++
+		case place(s) < start:
+			continue
+		case t.replace(place(s), r):
+			continue
+		}
+		p, err := t.store(r)
+		if err != nil {
+			return err
+		}
+		t.slots[at] = slot(h, p)
 	}
+	return nil
 }
 
-// has says whether the deltas settle the key.
-func (t *table) has(key []byte) bool {
-	return t.find(maphash.Bytes(t.seed, key), key).index != 0
+// without cuts from a batch, of at most batchLen entries, those whose keys the
+// table settles. It works in place.
+func (t *table) without(batch []provider.Entry) []provider.Entry {
+	if t.look(batch) == 0 {
+		return batch
+	}
+	kept, from := 0, 0
+	for i := range batch {
+		at := t.heads[i]
+		if t.slots[at] == 0 || t.slots[t.find(t.hashes[i], at, batch[i].Key)] == 0 {
+			continue
+		}
+		kept += copy(batch[kept:], batch[from:i])
+		from = i + 1
+	}
+	kept += copy(batch[kept:], batch[from:])
+	return batch[:kept]
 }
 
-// find returns the key's slot, or the empty slot where it belongs.
-func (t *table) find(h uint64, key []byte) *slot {
+// look hashes the keys of a batch and finds for each the slot that may be its
+// own, judged by the hash alone, or the empty one where it belongs. It returns
+// how many are not empty.
+//
+// Every step is done for the whole batch before the next one, so that the waits
+// for memory, of which each key has two, overlap.
+func (t *table) look(batch []provider.Entry) (suspects int) {
+	hashes, heads := t.hashes[:len(batch)], t.heads[:len(batch)]
+	for i := range batch {
+		hashes[i] = maphash.Bytes(t.seed, batch[i].Key)
+	}
 	mask := uint64(len(t.slots) - 1)
-	tag := uint32(h >> 32)
-	for i := h & mask; ; i = (i + 1) & mask {
-		s := &t.slots[i]
-		if s.index == 0 || s.tag == tag && bytes.Equal(t.key(&t.recs[s.index-1]), key) {
-			return s
+	for i, h := range hashes {
+		heads[i] = t.slots[h&mask]
+	}
+	for i, s := range heads {
+		tag, at := hashes[i]>>placeBits, hashes[i]&mask
+		for s != 0 && s>>placeBits != tag {
+			at = (at + 1) & mask
+			s = t.slots[at]
+		}
+		heads[i] = at
+		if s != 0 {
+			suspects++
+			p := place(s)
+			t.touched += t.arena[p>>chunkBits][p&(chunkSize-1)]
 		}
 	}
+	return suspects
 }
 
-func (t *table) grow() {
-	t.slots = make([]slot, 2*len(t.slots))
+// get returns the value that a key has in the table, nil if it was removed.
+func (t *table) get(key []byte) (value []byte, ok bool) {
+	if t.used == 0 {
+		return nil, false
+	}
+	h := maphash.Bytes(t.seed, key)
+	s := t.slots[t.find(h, h&uint64(len(t.slots)-1), key)]
+	if s == 0 {
+		return nil, false
+	}
+	_, e := t.record(place(s))
+	return e.Value, true
+}
+
+// find returns the slot of a key, or the empty slot where it belongs, looking
+// from a slot on.
+func (t *table) find(h, at uint64, key []byte) uint64 {
 	mask := uint64(len(t.slots) - 1)
-	for n := range t.recs {
-		h := maphash.Bytes(t.seed, t.key(&t.recs[n]))
-		i := h & mask
-		for t.slots[i].index != 0 {
-			i = (i + 1) & mask
+	tag := h >> placeBits
+	for ; ; at = (at + 1) & mask {
+		s := t.slots[at]
+		if s == 0 || s>>placeBits == tag && bytes.Equal(t.key(place(s)), key) {
+			return at
 		}
-		t.slots[i] = slot{tag: uint32(h >> 32), index: uint32(n + 1)}
 	}
 }
 
-// store writes the record into the arena, over its older self where that is
-// as long.
-func (t *table) store(to *tableRecord, r *record) {
-	valueLen := int32(len(r.value))
-	if r.remove {
-		valueLen = -1
+func slot(h, place uint64) uint64 { return h&^uint64(placeMask) | (place>>3 + 1) }
+func place(slot uint64) uint64    { return (slot&placeMask - 1) << 3 }
+
+// grow makes room for n keys.
+func (t *table) grow(n int) error {
+	size := max(len(t.slots), minSlots)
+	for n*8 > size*5 {
+		size *= 2
 	}
-	if to.file == t.file && to.keyLen == uint32(len(r.key)) && to.valueLen >= valueLen {
-		to.valueLen = valueLen
-		copy(t.value(to), r.value)
-		return
+	if err := t.take(int64(8 * (size - len(t.slots)))); err != nil {
+		return err
 	}
-	n := len(r.key) + len(r.value)
+	t.slots = make([]uint64, size)
+	mask := uint64(size - 1)
+	t.walk(func(p uint64, e provider.Entry) bool {
+		h := maphash.Bytes(t.seed, e.Key)
+		at := h & mask
+		for t.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		t.slots[at] = slot(h, p)
+		return true
+	})
+	return nil
+}
+
+// take takes memory off the budget.
+func (t *table) take(n int64) error {
+	if err := t.budget.Take(n); err != nil {
+		return err
+	}
+	t.taken += n
+	return nil
+}
+
+// replace writes a record over an older one of the same key and file, if it is
+// as long; if not, it marks the older one as dead.
+func (t *table) replace(p uint64, r *provider.Entry) bool {
+	b, old := t.record(p)
+	if (r.Value == nil) == (old.Value == nil) && len(r.Value) == len(old.Value) {
+		copy(old.Value, r.Value)
+		return true
+	}
+	binary.LittleEndian.PutUint32(b, uint32(len(r.Key))|dead)
+	return false
+}
+
+// store writes a record into the arena and returns its place.
+func (t *table) store(r *provider.Entry) (uint64, error) {
+	n := recordHead + len(r.Key) + len(r.Value)
 	last := len(t.arena) - 1
 	if last < 0 || cap(t.arena[last])-len(t.arena[last]) < n {
-		t.arena = append(t.arena, make([]byte, 0, max(n, chunkSize)))
+		c, err := t.chunk(n)
+		if err != nil {
+			return 0, err
+		}
+		t.arena = append(t.arena, c)
 		last++
 	}
 	c := t.arena[last]
-	*to = tableRecord{chunk: uint32(last), offset: uint32(len(c)), keyLen: uint32(len(r.key)), valueLen: valueLen, file: t.file}
-	c = append(c, r.key...)
-	t.arena[last] = append(c, r.value...)
-}
-
-func (t *table) key(r *tableRecord) []byte {
-	return t.arena[r.chunk][r.offset : r.offset+r.keyLen]
-}
-
-func (t *table) value(r *tableRecord) []byte {
-	if r.valueLen <= 0 {
-		return nil
+	p := uint64(last)<<chunkBits + uint64(len(c))
+	valueLen := uint32(len(r.Value))
+	if r.Value == nil {
+		valueLen = removed
 	}
-	o := r.offset + r.keyLen
-	return t.arena[r.chunk][o : o+uint32(r.valueLen)]
+	c = binary.LittleEndian.AppendUint32(c, uint32(len(r.Key)))
+	c = binary.LittleEndian.AppendUint32(c, valueLen)
+	c = append(c, r.Key...)
+	t.arena[last] = append(c, r.Value...)
+	return p, nil
 }
 
-// each yields the rows that are left once the removes have done their work.
-func (t *table) each(yield func(provider.Entry) bool) {
-	for i := range t.recs {
-		if r := &t.recs[i]; r.valueLen >= 0 && !yield(provider.Entry{Key: t.key(r), Value: t.value(r)}) {
-			return
+// chunk returns an empty chunk that has room for n bytes.
+func (t *table) chunk(n int) ([]byte, error) {
+	size := minChunkSize
+	if last := len(t.arena) - 1; last >= 0 {
+		size = min(2*cap(t.arena[last]), chunkSize)
+	}
+	size = max(size, n)
+	if err := t.take(int64(size)); err != nil {
+		return nil, err
+	}
+	if size == chunkSize {
+		return chunks.Get().(*[chunkSize]byte)[:0], nil
+	}
+	return make([]byte, 0, size), nil
+}
+
+// key returns the key of the record at a place.
+func (t *table) key(p uint64) []byte {
+	b := t.arena[p>>chunkBits][p&(chunkSize-1):]
+	n := binary.LittleEndian.Uint32(b)
+	return b[recordHead : recordHead+n : recordHead+n]
+}
+
+// record returns what lies in a chunk from a place on, and the record there.
+func (t *table) record(p uint64) ([]byte, provider.Entry) {
+	b := t.arena[p>>chunkBits][p&(chunkSize-1):]
+	e, _, _ := parse(b)
+	return b, e
+}
+
+// parse returns the record at the start of b, its length, and whether it is
+// alive.
+func parse(b []byte) (e provider.Entry, n uint64, alive bool) {
+	k, v := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	end := uint64(recordHead) + uint64(k&^dead)
+	e.Key = b[recordHead:end:end]
+	if v == removed {
+		return e, end, k&dead == 0
+	}
+	n = end + uint64(v)
+	e.Value = b[end:n:n]
+	return e, n, k&dead == 0
+}
+
+// walk calls fn with every record and its place, in the order in which they
+// came in, until it returns false.
+func (t *table) walk(fn func(place uint64, e provider.Entry) bool) bool {
+	for i, c := range t.arena {
+		for at := uint64(0); at < uint64(len(c)); {
+			e, n, alive := parse(c[at:])
+			if alive && !fn(uint64(i)<<chunkBits+at, e) {
+				return false
+			}
+			at += n
 		}
 	}
+	return true
+}
+
+// rows calls fn with the rows that are left once the removes have done their
+// work, and with the file that each is from: 0 is the newest.
+func (t *table) rows(fn func(file int, e provider.Entry) bool) bool {
+	file := 0
+	return t.walk(func(p uint64, e provider.Entry) bool {
+		for file+1 < len(t.starts) && t.starts[file+1] <= p {
+			file++
+		}
+		return e.Value == nil || fn(file, e)
+	})
 }

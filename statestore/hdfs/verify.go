@@ -3,7 +3,6 @@ package hdfs
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"io"
 	"io/fs"
 	"path"
@@ -85,16 +84,14 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 	if !p.cfg.IgnoreSidecars {
 		p.sumsOf(f.Name, sums, c)
 	}
-	c.Err = q.records(ctx, provider.File{Name: f.Name, Kind: kind}, &c.Codec, func(s *scanner, r *record) {
-		change := provider.Change{Type: provider.Update, Key: r.key, Value: r.value}
-		if r.remove {
-			change.Type = provider.Delete
+	c.Err = q.records(ctx, provider.File{Name: f.Name, Kind: kind}, &c.Codec, func(s *scanner, r *provider.Entry) {
+		if r.Value == nil {
 			c.Removes++
 		} else {
 			c.Puts++
 		}
 		if fn != nil {
-			fn(change, s.dec.Offset())
+			fn(change(r), s.dec.Offset())
 		}
 	})
 	c.File.Size = sums.size
@@ -117,11 +114,13 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 
 // records is each with the codec of the file, and the scanner that the records
 // come from.
-func (p *Partition) records(ctx context.Context, f provider.File, c *codec.Codec, fn func(*scanner, *record)) error {
+func (p *Partition) records(ctx context.Context, f provider.File, c *codec.Codec, fn func(*scanner, *provider.Entry)) error {
 	return p.scanning(ctx, f, func(s *scanner) error {
 		*c = s.dec.Codec()
-		return s.each(ctx, func(r *record) bool {
-			fn(s, r)
+		return s.each(ctx, func(batch []provider.Entry) bool {
+			for i := range batch {
+				fn(s, &batch[i])
+			}
 			return true
 		})
 	})
@@ -255,27 +254,27 @@ func (p *Partition) CompareSnapshot(ctx context.Context, version, base int64) (*
 		plan.Deltas = append(plan.Deltas, provider.File{Name: DeltaName(d), Kind: provider.DeltaFile, Version: d})
 	}
 	c := &SnapshotCheck{Base: base}
-	t := newTable()
+	t := newTable(nil)
+	defer t.close()
 	t.olderFile()
-	c.Damage = q.each(ctx, provider.File{Name: SnapshotName(version), Kind: provider.SnapshotFile}, func(r *record) bool {
-		t.add(r)
-		return true
-	})
+	c.Damage = q.into(ctx, provider.File{Name: SnapshotName(version), Kind: provider.SnapshotFile}, t)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	c.Rows = int64(t.len())
 	met := int64(0)
-	err := q.replay(ctx, plan, func(e provider.Entry) bool {
-		value, ok := t.get(e.Key)
-		switch {
-		case !ok:
-			c.Lacking++
-			return true
-		case string(value) != string(e.Value):
-			c.Differing++
+	err := q.replay(ctx, plan, nil, func(batch []provider.Entry) bool {
+		for _, e := range batch {
+			value, ok := t.get(e.Key)
+			switch {
+			case !ok:
+				c.Lacking++
+				continue
+			case string(value) != string(e.Value):
+				c.Differing++
+			}
+			met++
 		}
-		met++
 		return true
 	})
 	if err != nil {
@@ -283,16 +282,4 @@ func (p *Partition) CompareSnapshot(ctx context.Context, version, base int64) (*
 	}
 	c.Extra = c.Rows - met
 	return c, nil
-}
-
-// get returns the value that a key has in the table.
-func (t *table) get(key []byte) ([]byte, bool) {
-	if t.len() == 0 {
-		return nil, false
-	}
-	s := t.find(maphash.Bytes(t.seed, key), key)
-	if s.index == 0 {
-		return nil, false
-	}
-	return t.value(&t.recs[s.index-1]), true
 }

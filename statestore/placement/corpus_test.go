@@ -107,7 +107,7 @@ func TestCorpus(t *testing.T) {
 			}
 			part, err := hdfs.Open(fsys, dir, hdfs.Config{})
 			require.NoError(t, err)
-			for e, err := range part.Entries(t.Context(), provider.Version{Number: batch + 1}, provider.LoadOptions{}) {
+			for e, err := range provider.Rows(part.Batches(t.Context(), provider.Version{Number: batch + 1}, provider.LoadOptions{})) {
 				require.NoError(t, err, dir)
 				hash, err := h.Hash(e.Key)
 				require.NoError(t, err, dir)

@@ -142,6 +142,9 @@ type LoadOptions struct {
 	// BaseVersion, when not 0, forces the snapshot of that version as the
 	// start (Spark's option snapshotStartBatchId, plus one).
 	BaseVersion int64
+	// Budget bounds the memory that the load may take for the rows that the
+	// change sets touch; nil does not.
+	Budget *Budget
 }
 
 // Partition is one partition of one store: a directory. Its methods may be
@@ -164,13 +167,73 @@ type Partition interface {
 	// in ascending order.
 	Versions() []int64
 
-	// Entries yields every row of the version exactly once, in an order that
-	// is the same at every call. It stops after the first error, and a version
-	// of which an error was yielded is not complete.
-	Entries(ctx context.Context, v Version, o LoadOptions) iter.Seq2[Entry, error]
+	// Batches yields every row of the version exactly once, in an order that is
+	// the same at every call, a few dozen at a time: what is done with each row
+	// is so little that a call for each would cost as much. A batch is never
+	// empty; it and its rows are valid until the next step, and it may be
+	// reordered. The sequence stops after the first error, and a version of
+	// which an error was yielded is not complete. [Rows] takes batches apart.
+	Batches(ctx context.Context, v Version, o LoadOptions) iter.Seq2[[]Entry, error]
 
 	// Changes yields the records of the change set that made the version out
-	// of the one before, in the order in which they were written. A key may
-	// occur more than once.
-	Changes(ctx context.Context, v Version) iter.Seq2[Change, error]
+	// of the one before, in the order in which they were written, in batches
+	// that live as long as those of Batches. A key may occur more than once.
+	Changes(ctx context.Context, v Version) iter.Seq2[[]Change, error]
+}
+
+// Rows yields the items of batches one by one.
+func Rows[T any](batches iter.Seq2[[]T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for batch, err := range batches {
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for i := range batch {
+				if !yield(batch[i], nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Gather makes batches of rows that come one by one: the opposite of [Rows].
+func Gather(rows iter.Seq2[Entry, error]) iter.Seq2[[]Entry, error] {
+	const batchLen = 64
+	return func(yield func([]Entry, error) bool) {
+		var (
+			arena []byte
+			ends  []int // two a row
+			batch []Entry
+		)
+		send := func() bool {
+			batch = batch[:0]
+			start := 0
+			for i := 0; i < len(ends); i += 2 {
+				k, v := ends[i], ends[i+1]
+				batch = append(batch, Entry{Key: arena[start:k:k], Value: arena[k:v:v]})
+				start = v
+			}
+			arena, ends = arena[:0], ends[:0]
+			return len(batch) == 0 || yield(batch, nil)
+		}
+		for e, err := range rows {
+			if err != nil {
+				if send() {
+					yield(nil, err)
+				}
+				return
+			}
+			arena = append(arena, e.Key...)
+			ends = append(ends, len(arena))
+			arena = append(arena, e.Value...)
+			ends = append(ends, len(arena))
+			if len(ends) == 2*batchLen && !send() {
+				return
+			}
+		}
+		send()
+	}
 }

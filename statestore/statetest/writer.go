@@ -170,9 +170,14 @@ func (w *Writer) Commit() error {
 			s.changes[p] = s.changes[p][:0]
 		}
 	}
+	w.committed()
+	return w.err
+}
+
+// committed writes the commit log and goes on to the next batch.
+func (w *Writer) committed() {
 	w.file(fmt.Sprintf("commits/%d", w.batch), []byte("v1\n{\"nextBatchWatermarkMs\":0}"))
 	w.batch++
-	return w.err
 }
 
 // plan writes what comes before the state: the query's id, the schema files

@@ -74,7 +74,9 @@ func (v *validity) add(at []int32) {
 		v.bits.begin(v.mem, int(bitutil.BytesForBits(int64(max(v.capacity, v.n)))))
 		bitutil.SetBitsTo(v.bits.more(int(bitutil.BytesForBits(int64(from)))), 0, int64(from), true)
 	}
-	v.bits.more(int(bitutil.BytesForBits(int64(v.n))) - v.bits.size)
+	// The bits behind the last one are part of the buffer too, and are to be the
+	// same every time.
+	clear(v.bits.more(int(bitutil.BytesForBits(int64(v.n))) - v.bits.size))
 	bits := v.bits.buf.Bytes()
 	if nulls == 0 {
 		bitutil.SetBitsTo(bits, int64(from), int64(len(at)), true)

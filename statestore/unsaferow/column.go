@@ -106,7 +106,7 @@ func (c *boolColumn) begin(n, _ int) {
 func (c *boolColumn) add(in cells) error {
 	from := c.valid.n
 	c.valid.add(in.at)
-	c.values.more(int(bitutil.BytesForBits(int64(c.valid.n))) - c.values.size)
+	clear(c.values.more(int(bitutil.BytesForBits(int64(c.valid.n))) - c.values.size))
 	bits := c.values.buf.Bytes()
 	for i, p := range in.at {
 		var v byte

@@ -44,6 +44,7 @@ type Decoder struct {
 	root *structColumn
 	mem  memory.Allocator
 	run  run
+	rows int // of the batch so far
 }
 
 // run is what the columns of a decoder share while a batch is decoded.
@@ -92,22 +93,56 @@ func (d *Decoder) Decode(rows [][]byte) (*array.Struct, Stats, error) {
 	for _, r := range rows {
 		total += len(r)
 	}
+	d.Begin(len(rows), total)
+	if err := d.Add(rows); err != nil {
+		return nil, Stats{}, err
+	}
+	out, stats := d.Finish()
+	return out, stats, nil
+}
+
+// Begin starts a batch that is decoded piece by piece: [Decoder.Add] as often
+// as wanted, then [Decoder.Finish] or [Decoder.Discard]. It is told about how
+// many rows will come, and how many bytes they have.
+func (d *Decoder) Begin(rows, bytes int) {
 	d.run.stats = Stats{}
-	d.run.budget = valuesAllowance + valuesPerByte*int64(total)
-	d.root.begin(len(rows), total)
-	for i := 0; i < len(rows); i += chunk {
-		if err := d.root.addRows(rows[i:min(i+chunk, len(rows))]); err != nil {
+	d.run.budget = valuesAllowance
+	d.rows = 0
+	d.root.begin(rows, bytes)
+}
+
+// Add decodes rows that are appended to the batch. It keeps nothing of their
+// bytes. The errors are those of [Decoder.Decode], RowError.Row counts from the
+// start of the batch; after an error there is no batch any more.
+func (d *Decoder) Add(rows [][]byte) error {
+	for len(rows) > 0 {
+		some := rows[:min(chunk, len(rows))]
+		rows = rows[len(some):]
+		for _, r := range some {
+			d.run.budget += valuesPerByte * int64(len(r))
+		}
+		d.rows += len(some)
+		if err := d.root.addRows(some); err != nil {
 			d.root.discard()
-			if errors.Is(err, ErrBatchTooLarge) && len(rows) == 1 {
+			if errors.Is(err, ErrBatchTooLarge) && d.rows == 1 {
 				err = &RowError{Reason: "it unfolds to more than one array can hold"}
 			}
-			return nil, Stats{}, err
+			return err
 		}
 	}
+	return nil
+}
+
+// Finish returns the rows that were added since Begin. The caller releases
+// them.
+func (d *Decoder) Finish() (*array.Struct, Stats) {
 	data := d.root.finish()
 	defer data.Release()
-	return array.NewStructData(data), d.run.stats, nil
+	return array.NewStructData(data), d.run.stats
 }
+
+// Discard gives up a batch.
+func (d *Decoder) Discard() { d.root.discard() }
 
 // cells are values of one column, up to a chunk of them: value i is at byte at[i]
 // of base[i] if it lies in a slot or among the elements of an array, and in
