@@ -31,6 +31,13 @@ func Partitions(ids ...int) Option { return pass(statestore.Partitions(ids...)) 
 // for each processor. The output order does not depend on it.
 func Workers(n int) Option { return pass(statestore.Workers(n)) }
 
+// Reads sets how many files are read ahead of the workers at once; 0 or less
+// leaves the default of 64. See [statestore.Reads].
+func Reads(n int) Option { return pass(statestore.Reads(n)) }
+
+// FileSizes has [Store.Counts] ask for the sizes of files that are not read.
+func FileSizes() Option { return pass(statestore.FileSizes()) }
+
 // BatchSize bounds an Arrow record to so many rows and about so many bytes; 0
 // leaves the default.
 func BatchSize(rows, bytes int) Option { return pass(statestore.BatchSize(rows, bytes)) }

@@ -202,6 +202,7 @@ func (s *Store) stateAt(latest int64) (*statestore.Store, error) {
 		Partitions: s.op.partitions,
 		Dirs:       s.dirs(),
 		Open:       s.openPartition,
+		FS:         s.op.cp.fsys,
 		Latest:     latest,
 		Key:        s.types.key,
 		Value:      s.types.value,
@@ -372,6 +373,23 @@ func (s *Store) explain(ctx context.Context, batch int64, err error) error {
 func (s *Store) Entries(ctx context.Context, partition int, opts ...Option) iter.Seq2[statestore.Entry, error] {
 	return reading(s, ctx, opts, func(st *statestore.Store, below []statestore.Option) iter.Seq2[statestore.Entry, error] {
 		return st.Entries(ctx, partition, below...)
+	})
+}
+
+// Batches yields the rows that Entries yields, a few dozen at a time; see
+// [statestore.Store.Batches].
+func (s *Store) Batches(ctx context.Context, partition int, opts ...Option) iter.Seq2[[]statestore.Entry, error] {
+	return reading(s, ctx, opts, func(st *statestore.Store, below []statestore.Option) iter.Seq2[[]statestore.Entry, error] {
+		return st.Batches(ctx, partition, below...)
+	})
+}
+
+// Scan has visit read all rows of every partition, as many partitions at a time
+// as [Workers] says, and yields what it emits in ascending order of the
+// partitions; see [statestore.Scan].
+func Scan[T any](ctx context.Context, s *Store, visit func(ctx context.Context, partition int, rows iter.Seq2[[]statestore.Entry, error], emit func(T) bool) error, opts ...Option) iter.Seq2[T, error] {
+	return reading(s, ctx, opts, func(st *statestore.Store, below []statestore.Option) iter.Seq2[T, error] {
+		return statestore.Scan(ctx, st, visit, below...)
 	})
 }
 

@@ -2,6 +2,7 @@ package statestore
 
 import (
 	"context"
+	"iter"
 
 	"github.com/sparkstate/sparkstate/statestore/provider"
 )
@@ -19,8 +20,9 @@ type Count struct {
 	Keys int64
 	// KeyBytes and ValueBytes sum up the row bytes.
 	KeyBytes, ValueBytes int64
-	// Files and FileBytes count the delta and snapshot files that are present,
-	// of whatever version, and their stored size.
+	// Files counts the delta and snapshot files that are present, of whatever
+	// version, and FileBytes sums up their stored size; without [FileSizes] it
+	// is -1.
 	Files     int
 	FileBytes int64
 	// LoadBytes is the stored size of those that this version is read from.
@@ -37,76 +39,78 @@ func (s *Store) Counts(ctx context.Context, opts ...Option) ([]Count, error) {
 		return nil, err
 	}
 	ids := r.wanted(s)
-	out := make([]Count, len(ids))
-	err := forEach(ctx, r.workers, len(ids), func(ctx context.Context, i int) error {
-		c, err := s.count(ctx, ids[i], r)
-		out[i] = c
-		return err
-	})
-	if err != nil {
-		return nil, err
+	out := make([]Count, 0, len(ids))
+	for c, err := range scan(ctx, s, r, ids, opts, s.count) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
 	}
 	return out, nil
 }
 
-func (s *Store) count(ctx context.Context, id int, r *read) (Count, error) {
+func (s *Store) count(ctx context.Context, id int, rows iter.Seq2[[]Entry, error], r *read, emit func(Count) bool) error {
 	c := Count{Partition: id}
 	p, err := s.Partition(id)
 	if err != nil {
-		return c, err
+		return err
 	}
 	distinct := s.distinct(r.load.Budget)
 	defer distinct.close()
-	if p != nil {
-		c.Present = true
-		if err := c.files(ctx, p, r); err != nil {
-			return c, err
+	for batch, err := range rows {
+		if err != nil {
+			return err
 		}
-		for batch, err := range p.Batches(ctx, r.version, r.load) {
-			if err != nil {
-				return c, err
-			}
-			c.Rows += int64(len(batch))
-			for i := range batch {
-				c.KeyBytes += int64(len(batch[i].Key))
-				c.ValueBytes += int64(len(batch[i].Value))
-			}
-			if err := distinct.add(batch); err != nil {
-				return c, err
-			}
+		c.Rows += int64(len(batch))
+		for i := range batch {
+			c.KeyBytes += int64(len(batch[i].Key))
+			c.ValueBytes += int64(len(batch[i].Value))
+		}
+		if err := distinct.add(batch); err != nil {
+			return err
 		}
 	}
 	c.Keys = distinct.count(c.Rows)
-	return c, nil
+	if p != nil {
+		c.Present = true
+		if err := c.files(ctx, p, r); err != nil {
+			return err
+		}
+	}
+	emit(c)
+	return nil
 }
 
-// files sums up what lies in the directory.
+// files sums up what lies in the directory. The sizes of the files that were
+// read are known by now.
 func (c *Count) files(ctx context.Context, p provider.Partition, r *read) error {
 	var state []provider.File
 	for _, f := range p.Files() {
 		if f.Kind == provider.DeltaFile || f.Kind == provider.SnapshotFile {
+			c.Newest = max(c.Newest, f.Version)
 			state = append(state, f)
 		}
 	}
-	state, err := p.Stat(ctx, state)
-	if err != nil {
-		return err
-	}
+	c.Files, c.FileBytes = len(state), -1
 	plan, err := p.Plan(r.version, r.load)
 	if err != nil {
 		return err
 	}
-	load := make(map[string]bool)
-	for _, f := range plan.Files() {
-		load[f.Name] = true
+	if c.LoadBytes, err = sizeOf(ctx, p, plan.Files()); err != nil || !r.sizes {
+		return err
 	}
-	for _, f := range state {
-		c.Files++
-		c.FileBytes += f.Size
-		c.Newest = max(c.Newest, f.Version)
-		if load[f.Name] {
-			c.LoadBytes += f.Size
-		}
+	c.FileBytes, err = sizeOf(ctx, p, state)
+	return err
+}
+
+func sizeOf(ctx context.Context, p provider.Partition, files []provider.File) (int64, error) {
+	files, err := p.Stat(ctx, files)
+	if err != nil {
+		return 0, err
 	}
-	return nil
+	n := int64(0)
+	for _, f := range files {
+		n += f.Size
+	}
+	return n, nil
 }

@@ -25,6 +25,7 @@ type read struct {
 	bytes      int
 	stats      *Stats
 	mem        memory.Allocator
+	sizes      bool
 }
 
 // AtVersion reads version v instead of the latest.
@@ -43,6 +44,22 @@ func Partitions(ids ...int) Option {
 // Workers sets how many partitions are decoded at once; 0 or less means one
 // for each processor. The output order does not depend on it.
 func Workers(n int) Option { return func(r *read) { r.workers = n } }
+
+// Reads sets how many files are opened and read at once ahead of the workers,
+// and how many directories are listed; 0 or less leaves the default of 64.
+// Reading waits for the medium and not for a processor, so it is more than there
+// are. It takes up to 256 KiB of memory for each, and 16 MiB.
+func Reads(n int) Option {
+	return func(r *read) {
+		if r.reads = n; n <= 0 {
+			r.reads = defaultReads
+		}
+	}
+}
+
+// FileSizes has [Store.Counts] ask for the sizes of files that are not read. It
+// costs a system call for each.
+func FileSizes() Option { return func(r *read) { r.sizes = true } }
 
 // Memory bounds the memory that the rows which the deltas touch may take while
 // they are replayed, in bytes, over all reads that are given this very option:
@@ -93,8 +110,6 @@ func WithStats(s *Stats) Option { return func(r *read) { r.stats = s } }
 const (
 	defaultRows  = 8192
 	defaultBytes = 4 << 20
-	// defaultReads is how many directories are listed at once. Listing waits
-	// for the medium and not for a processor, so it is more than there are.
 	defaultReads = 64
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -79,13 +80,13 @@ func (s *Store) RecordsOf(ctx context.Context, v View, opts ...Option) iter.Seq2
 		return func(yield func(arrow.Record, error) bool) { yield(nil, err) }
 	}
 	ids := r.present(s)
-	return orderedDropping(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(arrow.Record) bool) error {
+	return aheadOf(ctx, s, r, ids, func(ctx context.Context, i int, lane Option, emit func(arrow.Record) bool) error {
 		b, err := newBuilder(v, r, ids[i])
 		if err != nil {
 			return err
 		}
 		defer b.close()
-		for rows, err := range v.Batches(ctx, ids[i], opts) {
+		for rows, err := range v.Batches(ctx, ids[i], append(slices.Clip(opts), lane)) {
 			if err != nil {
 				return err
 			}

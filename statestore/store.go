@@ -39,6 +39,9 @@ type Config struct {
 	Dirs map[int]string
 	// Open opens a partition directory with the store's provider.
 	Open func(dir string) (provider.Partition, error)
+	// FS is what Open opens files of. Where it is given, files are read ahead
+	// (see [Reads]).
+	FS fs.FS
 	// Latest is the version that is read when no other is asked for.
 	Latest int64
 	// Key and Value are the struct types of the rows; nil where they are not

@@ -131,7 +131,7 @@ func TestRecordsAreBounded(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	s := wordCounts(t, statestore.Config{})
-	counts, err := s.Counts(context.Background())
+	counts, err := s.Counts(context.Background(), statestore.FileSizes())
 	require.NoError(t, err)
 	require.Len(t, counts, 3)
 	for i, want := range []statestore.Count{
@@ -146,7 +146,7 @@ func TestCounts(t *testing.T) {
 		counts[i].FileBytes, counts[i].LoadBytes = 0, 0
 		assert.Equal(t, want, counts[i])
 	}
-	counts, err = s.Counts(context.Background(), statestore.AtVersion(1), statestore.Partitions(0))
+	counts, err = s.Counts(context.Background(), statestore.AtVersion(1), statestore.Partitions(0), statestore.FileSizes())
 	require.NoError(t, err)
 	require.Len(t, counts, 1)
 	assert.Less(t, counts[0].LoadBytes, counts[0].FileBytes)

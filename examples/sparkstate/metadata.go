@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+	"slices"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore"
@@ -71,7 +72,7 @@ func batchOf(all []*checkpoint.Counts) any {
 // counts counts a store.
 func (a *app) counts(cmd *cobra.Command, s *checkpoint.Store, opts []checkpoint.Option) (*checkpoint.Counts, error) {
 	defer a.progress("counting " + s.Operator().Label() + "/" + s.Name())()
-	c, err := s.Counts(cmd.Context(), opts...)
+	c, err := s.Counts(cmd.Context(), append(slices.Clip(opts), checkpoint.FileSizes())...)
 	if err != nil {
 		return nil, err
 	}

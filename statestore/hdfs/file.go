@@ -48,7 +48,7 @@ func (p *Partition) open(name string) (_ *file, err error) {
 	if err := p.regular(name); err != nil {
 		return nil, fail(err)
 	}
-	f, err := p.fsys.Open(full)
+	f, err := p.ahead.Open(p.fsys, full)
 	if err != nil {
 		return nil, fail(err)
 	}
@@ -61,6 +61,7 @@ func (p *Partition) open(name string) (_ *file, err error) {
 	if err != nil {
 		return nil, fail(err)
 	}
+	p.l.setSize(name, st.Size())
 	fl := &file{p: p, path: full, size: st.Size(), f: f}
 	var head [codec.HeadLen]byte
 	n, err := io.ReadFull(f, head[:])
@@ -167,7 +168,7 @@ func (p *Partition) sidecar(name string, limit int64) ([]byte, bool) {
 		if err := p.regular(name); err != nil {
 			return nil, err
 		}
-		f, err := p.fsys.Open(full)
+		f, err := p.ahead.Open(p.fsys, full)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sparkstate/sparkstate/statestore/provider"
 )
@@ -51,6 +52,26 @@ type listing struct {
 	names     map[string]fs.DirEntry
 	deltas    []int64 // ascending
 	snapshots []int64 // ascending
+
+	mu    sync.Mutex
+	sizes map[string]int64 // as far as they are known
+}
+
+// size returns the size of a file in bytes, if it is known.
+func (l *listing) size(name string) (int64, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, ok := l.sizes[name]
+	return n, ok
+}
+
+func (l *listing) setSize(name string, n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sizes == nil {
+		l.sizes = make(map[string]int64)
+	}
+	l.sizes[name] = n
 }
 
 func list(fsys fs.FS, dir string) (*listing, error) {

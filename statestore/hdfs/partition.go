@@ -8,8 +8,11 @@ import (
 	"path"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/provider"
+	"github.com/sparkstate/sparkstate/statestore/sidecar"
 )
 
 // Config is what has to be known about a store beside its files; the zero
@@ -36,10 +39,11 @@ type Config struct {
 
 // Partition is one partition of a store: a directory, listed once.
 type Partition struct {
-	fsys fs.FS
-	dir  string
-	cfg  Config
-	l    *listing
+	fsys  fs.FS
+	dir   string
+	cfg   Config
+	l     *listing
+	ahead *provider.Lane // of one read; nil in what Open returns
 }
 
 var _ provider.Partition = (*Partition)(nil)
@@ -65,29 +69,83 @@ func (p *Partition) Files() []provider.File { return slices.Clone(p.l.files) }
 // Versions implements provider.Partition.
 func (p *Partition) Versions() []int64 { return p.l.versions() }
 
-// Stat implements provider.Partition: it fills in the sizes of files, which
-// costs a system call each. Files that have gone since are left out.
+// Stat implements provider.Partition: it fills in the sizes of files. Where a
+// file has not been opened before, that costs a system call; several are made
+// at once. Files that have gone since are left out.
 func (p *Partition) Stat(ctx context.Context, files []provider.File) ([]provider.File, error) {
-	out := make([]provider.File, 0, len(files))
-	for _, f := range files {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	const atOnce = 16
+	sizes := make([]int64, len(files))
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(atOnce)
+	for i, f := range files {
 		e, ok := p.l.names[f.Name]
 		if !ok {
 			return nil, fmt.Errorf("%s: not a file of this partition", path.Join(p.dir, f.Name))
 		}
-		info, err := e.Info()
-		switch {
-		case isGone(err):
+		if size, ok := p.l.size(f.Name); ok {
+			sizes[i] = size
 			continue
-		case err != nil:
-			return nil, err
 		}
-		f.Size = info.Size()
-		out = append(out, f)
+		calls.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			info, err := e.Info()
+			switch {
+			case isGone(err):
+				sizes[i] = -1
+			case err != nil:
+				return err
+			default:
+				sizes[i] = info.Size()
+				p.l.setSize(f.Name, info.Size())
+			}
+			return nil
+		})
+	}
+	if err := calls.Wait(); err != nil {
+		return nil, err
+	}
+	out := make([]provider.File, 0, len(files))
+	for i, f := range files {
+		if f.Size = sizes[i]; f.Size >= 0 {
+			out = append(out, f)
+		}
 	}
 	return out, nil
+}
+
+// Prefetch implements provider.Partition.
+func (p *Partition) Prefetch(v provider.Version, o provider.LoadOptions) {
+	if o.Ahead == nil {
+		return
+	}
+	plan, err := p.Plan(v, o)
+	if err != nil {
+		return // as Batches will say
+	}
+	var names []string
+	need := func(f provider.File) {
+		if p.regular(f.Name) != nil {
+			return // as whoever opens it will say
+		}
+		names = append(names, path.Join(p.dir, f.Name))
+		if p.cfg.IgnoreSidecars {
+			return
+		}
+		for _, s := range []string{sidecar.HadoopName(f.Name), sidecar.SparkName(f.Name)} {
+			if e, ok := p.l.names[s]; ok && e.Type().IsRegular() {
+				names = append(names, path.Join(p.dir, s))
+			}
+		}
+	}
+	for _, f := range slices.Backward(plan.Deltas) {
+		need(f)
+	}
+	if plan.Base.Name != "" {
+		need(plan.Base)
+	}
+	o.Ahead.Start(names...)
 }
 
 // Changes implements provider.Partition: the records of one delta.

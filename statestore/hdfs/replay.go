@@ -18,7 +18,9 @@ func (p *Partition) Batches(ctx context.Context, v provider.Version, o provider.
 			yield(nil, err)
 			return
 		}
-		err = p.replay(ctx, plan, o.Budget, func(batch []provider.Entry) bool { return yield(batch, nil) })
+		q := *p
+		q.ahead = o.Ahead
+		err = q.replay(ctx, plan, o.Budget, func(batch []provider.Entry) bool { return yield(batch, nil) })
 		if err != nil {
 			yield(nil, err)
 		}

@@ -145,6 +145,8 @@ type LoadOptions struct {
 	// Budget bounds the memory that the load may take for the rows that the
 	// change sets touch; nil does not.
 	Budget *Budget
+	// Ahead has the files that Prefetch was told of read ahead; nil reads none.
+	Ahead *Lane
 }
 
 // Partition is one partition of one store: a directory. Its methods may be
@@ -174,6 +176,10 @@ type Partition interface {
 	// reordered. The sequence stops after the first error, and a version of
 	// which an error was yielded is not complete. [Rows] takes batches apart.
 	Batches(ctx context.Context, v Version, o LoadOptions) iter.Seq2[[]Entry, error]
+
+	// Prefetch has o.Ahead begin to read the files that Batches will read, in
+	// the order in which it will. It does not wait, and leaves errors to Batches.
+	Prefetch(v Version, o LoadOptions)
 
 	// Changes yields the records of the change set that made the version out
 	// of the one before, in the order in which they were written, in batches
