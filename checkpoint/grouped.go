@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/provider"
 )
 
 // Grouped is a row under its grouping key. The slices are valid until the next
@@ -34,6 +35,12 @@ func (s *Store) GroupedChanges(ctx context.Context, partition int, batch int64) 
 			}
 		}
 	})
+}
+
+// Group yields the rows that [Scan] or [Store.Batches] hands out under their
+// grouping keys, as [Store.Grouped] does.
+func (s *Store) Group(rows iter.Seq2[[]statestore.Entry, error]) iter.Seq2[Grouped, error] {
+	return s.grouped(provider.Rows(rows))
 }
 
 func (s *Store) grouped(entries iter.Seq2[statestore.Entry, error]) iter.Seq2[Grouped, error] {

@@ -393,6 +393,14 @@ func Scan[T any](ctx context.Context, s *Store, visit func(ctx context.Context, 
 	})
 }
 
+// Walk has visit work on every partition, as Scan does, where it is not, or not
+// only, the rows as of one batch that are wanted; see [statestore.Walk].
+func Walk[T any](ctx context.Context, s *Store, visit func(ctx context.Context, partition int, emit func(T) bool) error, opts ...Option) iter.Seq2[T, error] {
+	return reading(s, ctx, opts, func(st *statestore.Store, below []statestore.Option) iter.Seq2[T, error] {
+		return statestore.Walk(ctx, st, visit, below...)
+	})
+}
+
 // Schema returns the schema of the store's Arrow records.
 func (s *Store) Schema() (*arrow.Schema, error) {
 	st, err := s.state()

@@ -9,10 +9,12 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore"
 	"github.com/sparkstate/sparkstate/statestore/placement"
+	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
@@ -83,9 +85,8 @@ type analysis struct {
 	sizes KeySizes // of the keys, in the unit of the measure
 	sized KeySizes // of the rows, in bytes
 	spill bool     // a partition had too many keys to know each one's size
-	// values is the measure by partition at each of counts, as each of the
-	// workers has seen it.
-	values [][][]float64
+	// values is the measure by partition at each of counts.
+	values [][]float64
 }
 
 // subset is some of the key columns, in order.
@@ -206,24 +207,37 @@ func subsets(key *sqltype.Type) []subset {
 	return out
 }
 
-// walker is what the walk of one partition gathers of its keys.
+// walker is what the walk of one partition gathers.
 type walker struct {
-	keys    *HeavyHitters
-	cols    []*HeavyHitters
-	readers []*columnReader
-	sized   KeySizes
-	values  [][]float64
+	partition int
+	part      partial
+	keys      *HeavyHitters
+	cols      []*HeavyHitters
+	readers   []*columnReader
+	sized     KeySizes
+	values    [][]float64 // the measure by partition at each of the counts
 }
 
-func (a *analysis) newWalker(worker int) *walker {
-	w := &walker{keys: NewHeavyHitters(a.o.ExactKeys, 0), values: a.values[worker]}
+func (a *analysis) newWalker(partition int, values [][]float64) *walker {
+	w := &walker{partition: partition, keys: NewHeavyHitters(a.o.ExactKeys, 0), values: values}
 	if a.key != nil {
 		for i := range a.key.Fields {
 			w.cols = append(w.cols, NewHeavyHitters(a.o.ExactKeys, 0))
 			w.readers = append(w.readers, newColumnReader(a.key, i))
 		}
 	}
+	w.part.nulls = make([]float64, len(w.cols))
+	w.part.fits = make([]int64, len(a.subset))
 	return w
+}
+
+// newValues returns the measure by partition, 0 for all, at each of the counts.
+func (a *analysis) newValues() [][]float64 {
+	values := make([][]float64, len(a.counts))
+	for i, n := range a.counts {
+		values[i] = make([]float64, n)
+	}
+	return values
 }
 
 // walk walks all partitions, some at a time, and takes what they found together
@@ -233,26 +247,49 @@ func (a *analysis) walk(ctx context.Context) error {
 	for p := range a.parts {
 		a.parts[p].exact = true // an absent one is known to have nothing
 	}
-	present := a.store.Present()
-	a.values = make([][][]float64, min(a.o.Workers, len(present)))
-	for worker := range a.values {
-		for _, n := range a.counts {
-			a.values[worker] = append(a.values[worker], make([]float64, n))
+	a.values = a.newValues()
+	spare := sync.Pool{New: func() any { v := a.newValues(); return &v }}
+	visit := func(p int, rows iter.Seq2[checkpoint.Grouped, error], emit func(*walker) bool) error {
+		w := a.newWalker(p, *spare.Get().(*[][]float64))
+		if err := w.walk(a, rows); err != nil {
+			return err
 		}
+		emit(w)
+		return nil
 	}
-	walkers := make([]*walker, len(a.values))
-	return eachPartition(present, a.o.Workers, func(worker, p int) error {
-		walkers[worker] = a.newWalker(worker)
-		return a.partition(ctx, walkers[worker], p)
-	}, func(worker, p int) { a.merge(walkers[worker], &a.parts[p]) })
+	opts := append(slices.Clip(a.opts), checkpoint.Workers(a.o.Workers), checkpoint.Partitions(a.store.Present()...))
+	if len(a.store.Present()) == 0 {
+		return nil
+	}
+	walks := checkpoint.Scan(ctx, a.store, func(_ context.Context, p int, rows iter.Seq2[[]statestore.Entry, error], emit func(*walker) bool) error {
+		return visit(p, a.grouped(rows), emit)
+	}, opts...)
+	if a.o.Measure == ByChanges {
+		walks = checkpoint.Walk(ctx, a.store, func(ctx context.Context, p int, emit func(*walker) bool) error {
+			var missing []int64
+			return visit(p, a.changes(ctx, p, &missing), func(w *walker) bool {
+				w.part.missing = missing
+				return emit(w)
+			})
+		}, opts...)
+	}
+	for w, err := range walks {
+		if err != nil {
+			return err
+		}
+		a.merge(w)
+		for _, v := range w.values {
+			clear(v)
+		}
+		spare.Put(&w.values)
+	}
+	return nil
 }
 
-// partition walks one partition.
-func (a *analysis) partition(ctx context.Context, w *walker, p int) error {
-	part := &a.parts[p]
-	part.nulls = make([]float64, len(w.cols))
-	part.fits = make([]int64, len(a.subset))
-	for g, err := range a.entries(ctx, p) {
+// walk walks one partition.
+func (w *walker) walk(a *analysis, rows iter.Seq2[checkpoint.Grouped, error]) error {
+	part := &w.part
+	for g, err := range rows {
 		if err != nil {
 			return err
 		}
@@ -268,13 +305,13 @@ func (a *analysis) partition(ctx context.Context, w *walker, p int) error {
 		if a.key == nil {
 			continue
 		}
-		if err := w.look(a, part, g.Key, weight, p); err != nil {
+		if err := w.look(a, g.Key, weight); err != nil {
 			return err
 		}
 		if a.hasher == nil {
 			continue
 		}
-		if err := w.place(a, part, p, g.Key, weight); err != nil {
+		if err := w.place(a, g.Key, weight); err != nil {
 			return err
 		}
 	}
@@ -282,9 +319,10 @@ func (a *analysis) partition(ctx context.Context, w *walker, p int) error {
 }
 
 // look takes a key in, as a whole and column by column.
-func (w *walker) look(a *analysis, part *partial, key []byte, weight float64, p int) error {
+func (w *walker) look(a *analysis, key []byte, weight float64) error {
+	part := &w.part
 	if !a.alike {
-		w.keys.add(key, weight, p)
+		w.keys.add(key, weight, w.partition)
 	}
 	nulls := 0
 	for i, r := range w.readers {
@@ -305,7 +343,14 @@ func (w *walker) look(a *analysis, part *partial, key []byte, weight float64, p 
 }
 
 // merge takes what one partition has found into the whole.
-func (a *analysis) merge(w *walker, part *partial) {
+func (a *analysis) merge(w *walker) {
+	part := &a.parts[w.partition]
+	*part = w.part
+	for i, values := range w.values {
+		for p, v := range values {
+			a.values[i][p] += v
+		}
+	}
 	part.distinct, part.exact = w.keys.Distinct()
 	switch {
 	case a.alike:
@@ -323,17 +368,14 @@ func (a *analysis) merge(w *walker, part *partial) {
 	}
 }
 
-// entries yields the rows of a partition under their grouping keys; without a
-// schema as they are stored.
-func (a *analysis) entries(ctx context.Context, p int) func(func(checkpoint.Grouped, error) bool) {
-	switch {
-	case a.o.Measure == ByChanges:
-		return a.changes(ctx, p)
-	case a.key != nil:
-		return a.store.Grouped(ctx, p, a.opts...)
+// grouped yields rows under their grouping keys; without a schema as they are
+// stored.
+func (a *analysis) grouped(rows iter.Seq2[[]statestore.Entry, error]) iter.Seq2[checkpoint.Grouped, error] {
+	if a.key != nil {
+		return a.store.Group(rows)
 	}
 	return func(yield func(checkpoint.Grouped, error) bool) {
-		for e, err := range a.store.Entries(ctx, p, a.opts...) {
+		for e, err := range provider.Rows(rows) {
 			if !yield(checkpoint.Grouped{Key: e.Key, Stored: e}, err) || err != nil {
 				return
 			}
@@ -357,14 +399,15 @@ func (a *analysis) changesOf(ctx context.Context, p int, batch int64) iter.Seq2[
 	}
 }
 
-// changes yields what the batches changed in a partition.
-func (a *analysis) changes(ctx context.Context, p int) func(func(checkpoint.Grouped, error) bool) {
+// changes yields what the batches changed in a partition, and notes those of
+// which that is not known.
+func (a *analysis) changes(ctx context.Context, p int, missing *[]int64) iter.Seq2[checkpoint.Grouped, error] {
 	return func(yield func(checkpoint.Grouped, error) bool) {
 		for _, b := range a.batches {
 			for g, err := range a.changesOf(ctx, p, b) {
 				if errors.Is(err, statestore.ErrMissing) {
 					// A snapshot stands in for the delta: what changed is not known.
-					a.parts[p].missing = append(a.parts[p].missing, b)
+					*missing = append(*missing, b)
 					break
 				}
 				if !yield(g, err) || err != nil {
@@ -376,7 +419,8 @@ func (a *analysis) changes(ctx context.Context, p int) func(func(checkpoint.Grou
 }
 
 // place hashes a key: for where it is, and for where it would be.
-func (w *walker) place(a *analysis, part *partial, p int, key []byte, weight float64) error {
+func (w *walker) place(a *analysis, key []byte, weight float64) error {
+	part := &w.part
 	h, err := a.hasher.Hash(key)
 	if err != nil {
 		return err
@@ -385,10 +429,10 @@ func (w *walker) place(a *analysis, part *partial, p int, key []byte, weight flo
 		w.values[i][placement.Partition(h, n)] += weight
 	}
 	part.checked++
-	if belongs := placement.Partition(h, a.n); belongs != p {
+	if belongs := placement.Partition(h, a.n); belongs != w.partition {
 		part.misplaced++
 		if len(part.examples) < a.o.Top {
-			part.examples = append(part.examples, MisplacedKey{Row: slices.Clone(key), Type: a.key, Partition: p, Belongs: belongs})
+			part.examples = append(part.examples, MisplacedKey{Row: slices.Clone(key), Type: a.key, Partition: w.partition, Belongs: belongs})
 		}
 	}
 	if part.sampled >= sampleRows {
@@ -400,7 +444,7 @@ func (w *walker) place(a *analysis, part *partial, p int, key []byte, weight flo
 		if err != nil {
 			return err
 		}
-		if placement.Partition(h, a.n) == p {
+		if placement.Partition(h, a.n) == w.partition {
 			part.fits[i]++
 		}
 	}

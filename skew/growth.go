@@ -3,8 +3,10 @@ package skew
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
@@ -24,6 +26,8 @@ type TimeReport struct {
 	Due *int64 `json:"due"`
 	// Unset is the number of rows without a time: null, or a timeout of -1.
 	Unset int64 `json:"unset"`
+
+	due int64 // Due, whether or not that is for this column to say
 }
 
 // Clock is what the times in a state are held against, in milliseconds since
@@ -36,7 +40,7 @@ type Clock struct {
 	WallMs int64
 }
 
-// Times walks the rows of a store once, as of a batch, and holds the columns
+// Times scans the rows of a store once, as of a batch, and holds the columns
 // that play a part in time against the clock.
 func Times(ctx context.Context, s *checkpoint.Store, clock Clock, opts ...checkpoint.Option) ([]TimeReport, error) {
 	columns := s.Columns()
@@ -71,31 +75,63 @@ func Times(ctx context.Context, s *checkpoint.Store, clock Clock, opts ...checkp
 			return nil, fmt.Errorf("column %s: %w", out[i].Column, err)
 		}
 	}
-	n, _ := s.Operator().Partitions()
-	for p := range n {
-		for e, err := range s.Entries(ctx, p, opts...) {
+	look := func(found []TimeReport, e statestore.Entry) error {
+		for i, c := range columns {
+			row := e.Value
+			if c.Side == "key" {
+				row = e.Key
+			}
+			v, ok, err := readers[i](row)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			for i, c := range columns {
-				row := e.Value
-				if c.Side == "key" {
-					row = e.Key
-				}
-				v, ok, err := readers[i](row)
-				if err != nil {
-					return nil, err
-				}
-				ms, due := v, v <= limits[i]
-				if c.Unit == checkpoint.Microseconds {
-					// Compared as Spark does, to the microsecond.
-					ms, due = floorDiv(v, 1000), v <= 1000*limits[i]
-				}
-				out[i].take(ms, due, ok && !(c.Role == checkpoint.Timeout && v < 0))
+			ms, due := v, v <= limits[i]
+			if c.Unit == checkpoint.Microseconds {
+				// Compared as Spark does, to the microsecond.
+				ms, due = floorDiv(v, 1000), v <= 1000*limits[i]
 			}
+			found[i].take(ms, due, ok && !(c.Role == checkpoint.Timeout && v < 0))
+		}
+		return nil
+	}
+	for found, err := range checkpoint.Scan(ctx, s, func(_ context.Context, _ int, rows iter.Seq2[[]statestore.Entry, error], emit func([]TimeReport) bool) error {
+		found := make([]TimeReport, len(columns))
+		for batch, err := range rows {
+			if err != nil {
+				return err
+			}
+			for _, e := range batch {
+				if err := look(found, e); err != nil {
+					return err
+				}
+			}
+		}
+		emit(found)
+		return nil
+	}, opts...) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			out[i].merge(&found[i])
 		}
 	}
 	return out, nil
+}
+
+// merge takes in what was found in some of the rows. Whether there is a clock
+// for the column is known to t.
+func (t *TimeReport) merge(found *TimeReport) {
+	if found.Oldest != nil && (t.Oldest == nil || *found.Oldest < *t.Oldest) {
+		t.Oldest = found.Oldest
+	}
+	if found.Newest != nil && (t.Newest == nil || *found.Newest > *t.Newest) {
+		t.Newest = found.Newest
+	}
+	if t.Due != nil {
+		*t.Due += found.due
+	}
+	t.Unset += found.Unset
 }
 
 func (t *TimeReport) take(ms int64, due, set bool) {
@@ -109,8 +145,8 @@ func (t *TimeReport) take(ms int64, due, set bool) {
 	if t.Newest == nil || ms > *t.Newest {
 		t.Newest = &ms
 	}
-	if t.Due != nil && due {
-		*t.Due++
+	if due {
+		t.due++
 	}
 }
 

@@ -20,25 +20,13 @@ func (a *analysis) whatIf(r *Report) {
 		largest = r.TopKeys[0].Value
 	}
 	for i, n := range a.counts {
-		values := a.histogram(i)
+		values := a.values[i]
 		w := WhatIf{Partitions: n, Summary: Measure(values), Hoover: Float(Hoover(values)), Empty: Empty(values), Floor: 1}
 		if mean := float64(w.Mean); mean > 0 {
 			w.Floor = Float(max(1, largest/mean))
 		}
 		r.WhatIf = append(r.WhatIf, w)
 	}
-}
-
-// histogram returns the measure by partition, if there were as many as the
-// i-th count to try.
-func (a *analysis) histogram(i int) []float64 {
-	values := make([]float64, a.counts[i])
-	for _, worker := range a.values {
-		for j, v := range worker[i] {
-			values[j] += v
-		}
-	}
-	return values
 }
 
 // saltCounts are the numbers of salts tried.
@@ -53,7 +41,7 @@ func (a *analysis) salt(r *Report) {
 	}
 	at := slices.Index(a.counts, a.n)
 	for _, salts := range saltCounts {
-		values := a.histogram(at)
+		values := slices.Clone(a.values[at])
 		salted := 0
 		for _, k := range r.TopKeys {
 			if k.Value < EvenExcess*float64(r.Summary.Mean) {
