@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+//go:embed spark.py
+var sparkScript []byte
+
+// run1 is what one process took.
+type run1 struct {
+	wall time.Duration
+	peak int64 // memory, in bytes
+	out  []byte
+}
+
+// process runs a process to its end.
+func process(ctx context.Context, name string, args ...string) (run1, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	start := time.Now()
+	err := cmd.Run()
+	r := run1{wall: time.Since(start), out: out.Bytes()}
+	if err != nil {
+		return r, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, tail(stderr.Bytes()))
+	}
+	r.peak = peak(cmd.ProcessState)
+	return r, nil
+}
+
+// tail returns the end of what a process has written.
+func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
+
+// line is a row of the table.
+type line struct {
+	what string
+	args []string // of this program's work verb
+	runs []run1
+}
+
+// medians of all runs.
+func (l *line) wall() time.Duration {
+	return median(l.runs, func(r run1) time.Duration { return r.wall })
+}
+func (l *line) peak() int64 { return median(l.runs, func(r run1) int64 { return r.peak }) }
+
+func median[T time.Duration | int64 | float64](runs []run1, of func(run1) T) T {
+	all := make([]T, len(runs))
+	for i, r := range runs {
+		all[i] = of(r)
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// measure measures one state and prints its table.
+func measure(ctx context.Context, o options, s state, dir, temp string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var lines []*line
+	for _, w := range slices.Compact([]int{1, o.workers}) {
+		for _, what := range []string{"limit", "counts", "records"} {
+			lines = append(lines, &line{what: fmt.Sprintf("%s, %d processors", what, w), args: []string{workVerb, what, fmt.Sprint(w), dir}})
+		}
+	}
+	// They take turns, so that what disturbs the machine disturbs them all.
+	for range o.runs {
+		for _, l := range lines {
+			r, err := process(ctx, self, l.args...)
+			if err != nil {
+				return err
+			}
+			l.runs = append(l.runs, r)
+		}
+	}
+	var spark *sparkTimes
+	if o.spark != "" {
+		if spark, err = askSpark(ctx, o, dir, temp); err != nil {
+			return err
+		}
+	}
+	return print(s, dir, lines, spark)
+}
+
+// sparkTimes is what spark.py has printed, in seconds.
+type sparkTimes struct {
+	Session float64   `json:"session"`
+	First   float64   `json:"first"`
+	Count   []float64 `json:"count"`
+	Parquet []float64 `json:"parquet"`
+	Rows    int64     `json:"rows"`
+	process run1
+	whole   run1
+}
+
+// askSpark runs Spark's reader: as a whole process that counts once, and warm.
+func askSpark(ctx context.Context, o options, dir, temp string) (*sparkTimes, error) {
+	script := filepath.Join(temp, "spark.py")
+	if err := os.WriteFile(script, sparkScript, 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.Setenv("PYSPARK_PYTHON", o.spark); err != nil {
+		return nil, err
+	}
+	var t sparkTimes
+	var err error
+	if t.whole, err = process(ctx, o.spark, script, dir, "0", ""); err != nil {
+		return nil, err
+	}
+	parquet := filepath.Join(temp, "spark-parquet")
+	if t.process, err = process(ctx, o.spark, script, dir, fmt.Sprint(o.runs), parquet); err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(parquet); err != nil {
+		return nil, err
+	}
+	at := bytes.LastIndexByte(bytes.TrimSpace(t.process.out), '\n') + 1
+	if err := json.Unmarshal(t.process.out[at:], &t); err != nil {
+		return nil, errors.Join(errors.New("spark.py printed something else than times"), err)
+	}
+	return &t, nil
+}
+
+func seconds(s []float64) time.Duration {
+	if len(s) == 0 {
+		return 0
+	}
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return time.Duration(s[len(s)/2] * float64(time.Second))
+}
+
+func print(s state, dir string, lines []*line, spark *sparkTimes) error {
+	size, err := sizeOf(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n%s: %d keys, %d partitions, %.0f MB of files\n\n", s.name, s.large.Keys, s.large.Partitions, float64(size)/1e6)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	row := func(cells ...string) { fmt.Fprintln(w, "| "+strings.Join(cells, "\t| ")+"\t|") }
+	row("what", "time", "against the limit", "against Spark's process", "against warm Spark", "peak memory")
+	row("---", "---:", "---:", "---:", "---:", "---:")
+	limits := make(map[string]time.Duration)
+	for _, l := range lines {
+		if l.args[1] == "limit" {
+			limits[l.args[2]] = l.wall()
+		}
+	}
+	for _, l := range lines {
+		cells := []string{l.what, fmt.Sprintf("%.3f s", l.wall().Seconds()), ratio(l.wall(), limits[l.args[2]]), "", "", fmt.Sprintf("%.0f MB", float64(l.peak())/1e6)}
+		if spark != nil && l.args[1] != "limit" {
+			cells[3], cells[4] = ratio(spark.whole.wall, l.wall()), ratio(seconds(spark.Count), l.wall())
+		}
+		row(cells...)
+	}
+	if spark != nil {
+		mb := func(r run1) string { return fmt.Sprintf("%.0f MB", float64(r.peak)/1e6) }
+		row("Spark, whole process", fmt.Sprintf("%.1f s", spark.whole.wall.Seconds()), "", "", "", mb(spark.whole))
+		row("Spark, warm count", fmt.Sprintf("%.1f s", seconds(spark.Count).Seconds()), "", "", "", mb(spark.process))
+		row("Spark, warm to Parquet", fmt.Sprintf("%.1f s", seconds(spark.Parquet).Seconds()), "", "", "", "")
+	}
+	return w.Flush()
+}
+
+func ratio(a, b time.Duration) string {
+	if b == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", float64(a)/float64(b))
+}
+
+func sizeOf(dir string) (n int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}
+
+// machine names the machine.
+func machine() string {
+	name := "unknown processor"
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for l := range strings.Lines(string(b)) {
+			if k, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(k) == "model name" {
+				name = strings.TrimSpace(v)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %d processors, %s/%s, %s", name, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
