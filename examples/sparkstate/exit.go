@@ -87,6 +87,8 @@ func hint(err error) string {
 		return "pick one with --batch"
 	case errors.Is(err, statestore.ErrChecksum) && strings.Contains(err.Error(), ".crc file"):
 		return "copy the file again, or read it as it is with --ignore-crc"
+	case errors.Is(err, statestore.ErrMemory):
+		return "allow more with --memory, or fewer partitions at once with --workers 1"
 	case errors.Is(err, statestore.ErrTooLarge), errors.Is(err, statestore.ErrDamaged):
 		return "copy the file again if this is a copy; an older batch that does not need it may still be readable"
 	// os.OpenRoot has an error of its own for a path that is a file.

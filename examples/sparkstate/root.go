@@ -26,6 +26,8 @@ type app struct {
 	limit     int64
 	ignoreCRC bool
 	workers   int
+	reads     int
+	memory    size
 
 	keySchema, valueSchema string
 
@@ -110,11 +112,16 @@ func (a *app) selecting(cmd *cobra.Command) {
 	f.StringVar(&a.store, "store", "", "store by name (all operators but joins have one: default)")
 	f.Int64Var(&a.batch, "batch", -1, "state after this batch (default: the last committed one)")
 	f.IntVar(&a.workers, "workers", 0, "partitions decoded at once (default: one for each processor)")
+	f.IntVar(&a.reads, "reads", 0, "files read ahead at once (default: 64)")
+	f.Var(&a.memory, "memory", "most memory for rows that deltas touch, such as 512M; a read that needs more fails (default: no limit)")
 }
 
 // options returns what the flags say to the library.
 func (a *app) options(cmd *cobra.Command) ([]checkpoint.Option, error) {
-	opts := []checkpoint.Option{checkpoint.Workers(a.workers), checkpoint.WithStats(&a.stats)}
+	opts := []checkpoint.Option{checkpoint.Workers(a.workers), checkpoint.Reads(a.reads), checkpoint.WithStats(&a.stats), checkpoint.RecycleBuffers()}
+	if a.memory > 0 {
+		opts = append(opts, checkpoint.Memory(int64(a.memory)))
+	}
 	if cmd.Flags().Changed("batch") {
 		if a.batch < 0 {
 			return nil, usagef("--batch %d: batches count from 0", a.batch)

@@ -29,7 +29,7 @@ func (b *Budget) Take(n int64) error {
 	if taken := b.taken.Add(n); taken > b.limit {
 		b.taken.Add(-n)
 		return &FileError{Offset: -1, Kind: ErrMemory,
-			Detail: fmt.Sprintf("the rows that the change sets touch need %d bytes and more, the budget is %d; a larger one, or fewer partitions at a time, may do", taken, b.limit)}
+			Detail: fmt.Sprintf("the rows that the change sets touch need %d bytes and more, the budget is %d", taken, b.limit)}
 	}
 	return nil
 }
