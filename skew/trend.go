@@ -37,65 +37,82 @@ func Trend(ctx context.Context, s *checkpoint.Store, workers int) ([]TrendPoint,
 		return nil, err
 	}
 	n, _ := s.Operator().Partitions()
-	series := make([][]trendStep, n)
+	series := make([][]Step, n)
 	all := make([]int, n)
 	for p := range all {
 		all[p] = p
 	}
 	if err := eachPartition(all, workers, func(_, p int) (err error) {
-		series[p], err = follow(ctx, s, p, batches)
+		series[p], err = Follow(ctx, s, p, batches)
 		return err
 	}, func(int, int) {}); err != nil {
 		return nil, err
 	}
 	out := make([]TrendPoint, len(batches))
-	rows := make([]int64, n)
-	for i, b := range batches {
-		point := TrendPoint{Batch: b}
-		for p := range n {
-			step := series[p][i]
-			rows[p] = step.rows
-			point.Rows += step.rows
-			point.Bytes += step.bytes
-			point.Inserted += step.inserted
-			point.Updated += step.updated
-			point.Deleted += step.deleted
+	steps := make([]Step, n)
+	for i := range batches {
+		for p := range steps {
+			steps[p] = series[p][i]
 		}
-		m := Measure(rows)
-		point.MaxOverMedian, point.Hoover, point.Fullest = m.MaxOverMedian, Float(Hoover(rows)), m.Fullest
-		out[i] = point
+		out[i] = NewTrendPoint(steps)
 	}
 	return out, nil
 }
 
-// trendStep is one partition at one batch.
-type trendStep struct{ rows, bytes, inserted, updated, deleted int64 }
+// NewTrendPoint puts together the steps of all partitions, in their order,
+// after one and the same batch.
+func NewTrendPoint(steps []Step) TrendPoint {
+	var point TrendPoint
+	rows := make([]int64, len(steps))
+	for p, step := range steps {
+		point.Batch = step.Batch
+		rows[p] = step.Rows
+		point.Rows += step.Rows
+		point.Bytes += step.Bytes
+		point.Inserted += step.Inserted
+		point.Updated += step.Updated
+		point.Deleted += step.Deleted
+	}
+	m := Measure(rows)
+	point.MaxOverMedian, point.Hoover, point.Fullest = m.MaxOverMedian, Float(Hoover(rows)), m.Fullest
+	return point
+}
 
-// follow goes through the batches of one partition.
-func follow(ctx context.Context, s *checkpoint.Store, partition int, batches []int64) ([]trendStep, error) {
-	out := make([]trendStep, len(batches))
+// Step is one partition after one batch. The fields are as in [TrendPoint].
+type Step struct {
+	Batch, Rows, Bytes         int64
+	Inserted, Updated, Deleted int64
+}
+
+// Follow measures one partition after each of the batches, which are in
+// ascending order. As in [Trend] every file is read once, but after a batch that
+// is left out, from where the state is loaded anew. Memory holds the keys of the
+// partition. An error comes with the steps before it.
+func Follow(ctx context.Context, s *checkpoint.Store, partition int, batches []int64) ([]Step, error) {
+	out := make([]Step, 0, len(batches))
 	state := make(map[string]int64) // size of each row by key
 	var bytes int64
 	for i, b := range batches {
-		step := &out[i]
+		step := Step{Batch: b}
 		var err error
 		if (i == 0 || batches[i-1] != b-1) && b > 0 {
 			clear(state)
 			bytes, err = loadSizes(ctx, s, partition, b, state)
 		} else {
-			bytes, err = step.apply(ctx, s, partition, b, state, bytes)
+			bytes, err = step.apply(ctx, s, partition, state, bytes)
 			if errors.Is(err, statestore.ErrMissing) {
 				// A snapshot stands in for the delta: the rows are known, what
 				// changed is not.
-				*step = trendStep{}
+				step = Step{Batch: b}
 				clear(state)
 				bytes, err = loadSizes(ctx, s, partition, b, state)
 			}
 		}
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		step.rows, step.bytes = int64(len(state)), bytes
+		step.Rows, step.Bytes = int64(len(state)), bytes
+		out = append(out, step)
 	}
 	return out, nil
 }
@@ -112,11 +129,11 @@ func loadSizes(ctx context.Context, s *checkpoint.Store, partition int, batch in
 	return bytes, nil
 }
 
-// apply takes the changes of a batch in. A key that it writes several times
+// apply takes the changes of the batch in. A key that it writes several times
 // counts once, for what became of it.
-func (t *trendStep) apply(ctx context.Context, s *checkpoint.Store, partition int, batch int64, state map[string]int64, bytes int64) (int64, error) {
+func (t *Step) apply(ctx context.Context, s *checkpoint.Store, partition int, state map[string]int64, bytes int64) (int64, error) {
 	before := make(map[string]bool) // whether each key touched was there
-	for c, err := range s.ChangeEntries(ctx, partition, batch) {
+	for c, err := range s.ChangeEntries(ctx, partition, t.Batch) {
 		if err != nil {
 			return 0, err
 		}
@@ -137,11 +154,11 @@ func (t *trendStep) apply(ctx context.Context, s *checkpoint.Store, partition in
 		_, is := state[key]
 		switch {
 		case was && is:
-			t.updated++
+			t.Updated++
 		case is:
-			t.inserted++
+			t.Inserted++
 		case was:
-			t.deleted++
+			t.Deleted++
 		}
 	}
 	return bytes, nil
