@@ -80,12 +80,7 @@ func (a *app) check(cmd *cobra.Command, name string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	// What a warning would say is a finding.
-	var opts []checkpoint.OpenOption
-	if a.ignoreCRC {
-		opts = append(opts, checkpoint.IgnoreSidecars())
-	}
-	cp, err := checkpoint.Open(name, opts...)
+	cp, err := a.openJudged(name)
 	if err != nil {
 		return err
 	}
@@ -121,6 +116,16 @@ func (a *app) check(cmd *cobra.Command, name string, f checkFlags) error {
 		return &errFound{fmt.Sprintf("%s of severity %s or above", counting(n, "finding"), line)}
 	}
 	return nil
+}
+
+// openJudged opens a checkpoint to check it: what a warning would say is a
+// finding.
+func (a *app) openJudged(name string) (*checkpoint.Checkpoint, error) {
+	var opts []checkpoint.OpenOption
+	if a.ignoreCRC {
+		opts = append(opts, checkpoint.IgnoreSidecars())
+	}
+	return checkpoint.Open(name, opts...)
 }
 
 // pickNamed returns the value that a flag names.

@@ -62,34 +62,53 @@ func (t *checkWriter) answers() {
 	t.line("")
 	rows := [][]string{{"", "restarts as it is", "newest batch that loads everywhere"}}
 	for j, a := range r.Answers {
-		yes := map[bool]string{true: "yes", false: "no"}[a.Restarts]
-		if checkpoint.Judge(j) == checkpoint.Library {
-			yes = map[bool]string{true: "readable", false: "not readable"}[a.Restarts]
-		}
-		newest := "none"
-		if a.Newest >= 0 {
-			newest = fmt.Sprint(a.Newest)
-		}
-		rows = append(rows, []string{checkpoint.Judge(j).String(), yes, newest})
+		rows = append(rows, []string{checkpoint.Judge(j).String(), restarts(j, a), newest(a)})
 	}
 	for _, row := range rows {
 		t.line("%-21s%-20s%s", row[0], row[1], row[2])
 	}
 	for j, a := range r.Answers {
-		if a.Why == nil || j > 0 && r.Answers[j-1].Why != nil && r.Answers[j-1].Why.Error() == a.Why.Error() {
-			continue
+		if tellsWhy(r, j) {
+			t.line("")
+			t.wrap(checkpoint.Judge(j).String()+": ", "  ", a.Why.Error())
 		}
-		t.line("")
-		t.wrap(checkpoint.Judge(j).String()+": ", "  ", a.Why.Error())
 	}
 	for j, a := range r.Answers {
-		if a.Back == nil || j > 0 && r.Answers[j-1].Back != nil && r.Answers[j-1].Newest == a.Newest {
-			continue
+		if tellsBack(r, j) {
+			t.line("")
+			t.wrap(fmt.Sprintf("%s, back to batch %d: ", checkpoint.Judge(j), a.Newest), "  ", rollbackText(a.Back))
 		}
-		t.line("")
-		t.wrap(fmt.Sprintf("%s, back to batch %d: ", checkpoint.Judge(j), a.Newest), "  ", rollbackText(a.Back))
 	}
 	t.line("")
+}
+
+// restarts is a judge's answer in a word or two.
+func restarts(judge int, a checkpoint.Answer) string {
+	words := map[bool]string{true: "yes", false: "no"}
+	if checkpoint.Judge(judge) == checkpoint.Library {
+		words = map[bool]string{true: "readable", false: "not readable"}
+	}
+	return words[a.Restarts]
+}
+
+// newest is the newest batch of a judge's answer.
+func newest(a checkpoint.Answer) string {
+	if a.Newest < 0 {
+		return "none"
+	}
+	return fmt.Sprint(a.Newest)
+}
+
+// tellsWhy says whether a judge has a reason that the one before has not given.
+func tellsWhy(r *checkpoint.CheckReport, judge int) bool {
+	a := r.Answers[judge]
+	return a.Why != nil && (judge == 0 || r.Answers[judge-1].Why == nil || r.Answers[judge-1].Why.Error() != a.Why.Error())
+}
+
+// tellsBack says whether a judge has a way back that the one before has not.
+func tellsBack(r *checkpoint.CheckReport, judge int) bool {
+	a := r.Answers[judge]
+	return a.Back != nil && (judge == 0 || r.Answers[judge-1].Back == nil || r.Answers[judge-1].Newest != a.Newest)
 }
 
 // rollbackText says what a rollback takes.
@@ -232,7 +251,7 @@ func (t *checkWriter) findings() {
 				t.line("  … and %d more of these; --format json lists all", len(group)-i)
 				break
 			}
-			t.wrap("  ", "    ", t.place(g)+g.What+condition(g))
+			t.wrap("  ", "    ", place(t.cp, g)+g.What+condition(g))
 		}
 		t.wrap("  → ", "    ", f.Do)
 	}
@@ -264,10 +283,10 @@ func alike(all []checkpoint.Finding) [][]checkpoint.Finding {
 }
 
 // place says where a finding is, as far as its text does not.
-func (t *checkWriter) place(f checkpoint.Finding) string {
+func place(cp *checkpoint.Checkpoint, f checkpoint.Finding) string {
 	var out []string
 	if f.Operator >= 0 {
-		out = append(out, "operator "+operatorLabel(t.cp, f.Operator))
+		out = append(out, "operator "+operatorLabel(cp, f.Operator))
 	}
 	if f.Store != "" && f.Store != "default" {
 		out = append(out, "store "+f.Store)

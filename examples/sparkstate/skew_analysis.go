@@ -225,11 +225,7 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 		fmt.Fprintln(w)
 	}
 	if s.Placement.Misplaced > 0 {
-		fmt.Fprintf(w, "%d of %d rows are not in the partition that their hash names", s.Placement.Misplaced, s.Placement.Checked)
-		if len(s.Placement.PartitionedBy) > 0 {
-			fmt.Fprintf(w, "; they are partitioned by %s alone", strings.Join(s.Placement.PartitionedBy, ", "))
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, s.Placement)
 		for _, x := range s.Placement.Examples {
 			fmt.Fprintf(w, "  %s is in partition %d and belongs in %d\n", short(string(x.Key)), x.PartitionID, x.Belongs)
 		}
@@ -245,14 +241,7 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 		}
 	}
 	for _, t := range s.Times {
-		fmt.Fprintf(w, "%s %s: from %s to %s; watermark %s", t.Role, t.Column, clock(t.Oldest), clock(t.Newest), clock(&s.WatermarkMs))
-		if t.Due != nil {
-			fmt.Fprintf(w, ", %d rows due", *t.Due)
-		}
-		if t.Unset > 0 {
-			fmt.Fprintf(w, ", %d without", t.Unset)
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, s.timeText(t))
 	}
 	if s.NeverExpires != nil {
 		fmt.Fprintln(w, "growth: "+*s.NeverExpires)
@@ -263,6 +252,27 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 	for _, t := range s.Notes {
 		fmt.Fprintln(w, "note: "+t)
 	}
+}
+
+// timeText says what a column that plays a part in time holds.
+func (s *skewAnalysis) timeText(t skew.TimeReport) string {
+	text := fmt.Sprintf("%s %s: from %s to %s; watermark %s", t.Role, t.Column, clock(t.Oldest), clock(t.Newest), clock(&s.WatermarkMs))
+	if t.Due != nil {
+		text += fmt.Sprintf(", %d rows due", *t.Due)
+	}
+	if t.Unset > 0 {
+		text += fmt.Sprintf(", %d without", t.Unset)
+	}
+	return text
+}
+
+// String says how many rows are elsewhere.
+func (p placed) String() string {
+	text := fmt.Sprintf("%d of %d rows are not in the partition that their hash names", p.Misplaced, p.Checked)
+	if len(p.PartitionedBy) > 0 {
+		text += fmt.Sprintf("; they are partitioned by %s alone", strings.Join(p.PartitionedBy, ", "))
+	}
+	return text
 }
 
 func percent(f skew.Float) string {
