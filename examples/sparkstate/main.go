@@ -10,6 +10,7 @@
 //	sparkstate changes  CKPT    what each batch changed
 //	sparkstate diff     CKPT    two batches or two checkpoints compared
 //	sparkstate skew     CKPT    how unevenly they are spread
+//	sparkstate report   CKPT    all of it as one HTML page
 //
 // See the README for each verb with its output.
 package main

@@ -84,7 +84,14 @@ func (f *skewFlags) check(cmd *cobra.Command) error {
 		return usagef("bytes of files have no level of chance, so no skew rate; compare --rate with --rate-of hot, or measure rows, keys or bytes")
 	case given("floor") && !(f.floor >= 0):
 		return usagef("--floor %v: no number from 0 up", f.floor)
-	case f.top < 1:
+	}
+	return f.checkWalk()
+}
+
+// checkWalk refuses values out of range of the flags that tell a walk over the
+// keys what to look at.
+func (f *skewFlags) checkWalk() error {
+	if f.top < 1 {
 		return usagef("--top %d: at least one", f.top)
 	}
 	for _, n := range f.whatIf {
