@@ -109,7 +109,7 @@ func hotColumn(r *Report) string {
 func percent(f Float) string { return fmt.Sprintf("%.0f %%", 100*float64(f)) }
 
 func short(f Float) string {
-	if v := float64(f); v == math.Trunc(v) {
+	if v := float64(f); v == math.Trunc(v) || math.Abs(v) >= 99.5 {
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.2g", float64(f))

@@ -55,7 +55,8 @@ func (r *reporting) about() {
 		for _, st := range o.Stores() {
 			stores = append(stores, st.Name())
 		}
-		add(fmt.Sprintf("Operator %d", o.ID()), from.String(), "%s; %s (%s); stores: %s", name, counting(n, "partition"), nFrom, strings.Join(stores, ", "))
+		add(fmt.Sprintf("Operator %d", o.ID()), "", "%s (%s); %s (%s); %s: %s", name, from, counting(n, "partition"), nFrom,
+			counting(len(stores), "store"), strings.Join(stores, ", "))
 	}
 	if len(r.cp.Operators()) == 0 {
 		add("Operators", "", "none has state")

@@ -9,6 +9,19 @@ import (
 	"github.com/sparkstate/sparkstate/skew"
 )
 
+// meanings are the verdicts in a sentence.
+var meanings = map[skew.Verdict]string{
+	skew.Even:              "the fullest partition has less than a quarter of the mean above it.",
+	skew.ByChance:          "uneven, but no more than even hashing of so many keys is.",
+	skew.FewKeys:           "there are fewer keys than partitions, so some must be empty.",
+	skew.SinglePartition:   "everything is in one partition by design.",
+	skew.WrongPartitioning: "keys are not where their hash says.",
+	skew.NullKey:           "the key of which every column is null fills a partition.",
+	skew.HotKey:            "one key fills a partition.",
+	skew.FatValues:         "the bytes are uneven where the rows are not.",
+	skew.Structural:        "uneven beyond chance, without a single cause.",
+}
+
 // skewPart measures how unevenly the rows are spread, and why.
 func (r *reporting) skewPart(s *checkpoint.Store, batch int64, opts []checkpoint.Option, out *report.Store) {
 	f := r.flags.skew
@@ -22,7 +35,7 @@ func (r *reporting) skewPart(s *checkpoint.Store, batch int64, opts []checkpoint
 		return
 	}
 	k := &report.Skew{
-		Batch: batch, Verdict: m.Verdict.String(), Level: skewLevel(m),
+		Batch: batch, Verdict: m.Verdict.String(), Meaning: meanings[skew.Verdict(m.Verdict)], Level: skewLevel(m),
 		Hot: m.Hot, Line: float64(m.Line), Rule: m.Rule, Condition: m.Condition, Inconclusive: m.Inconclusive,
 		Mean: float64(m.Mean), Std: float64(m.Std), Median: float64(m.Median), P99: float64(m.P99), Max: float64(m.Max),
 		MaxOverMedian: float64(m.MaxOverMedian), Fullest: m.Fullest, Rate: float64(m.SkewRate), PValue: math.NaN(),

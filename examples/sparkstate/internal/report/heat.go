@@ -12,31 +12,59 @@ const MaxLines = 120
 // heatLevels is the number of colours of the heat map, beside that for nothing.
 const heatLevels = 9
 
-// heatLevel returns the colour of a value: 0 for nothing, and then by the
-// square root of its part of the greatest. Of a state with one partition of a
-// hundred times the rest, the rest still differs from nothing; of an even
-// state all have one colour.
-func heatLevel(v, top float64) int {
-	if !(v > 0) || !(top > 0) {
-		return 0
+// leastStep is the least ratio between a colour and the next, so that values
+// which hardly differ look alike; mostSpan is the greatest ratio that all colours
+// together span: what is below it has the first.
+const (
+	leastStep = 1.35
+	mostSpan  = 10_000
+)
+
+// heatScale gives colours to numbers of rows. Each colour stands for so many
+// times the rows of the one before, counted from the greatest down: a partition
+// that has a multiple of the others is seen beside them, and so are they.
+type heatScale struct{ top, step float64 }
+
+// newHeatScale returns the scale that spans the values from the smallest that is
+// not 0 to the greatest.
+func newHeatScale(rows [][]float64) heatScale {
+	top, least := 0.0, math.Inf(1)
+	for _, line := range rows {
+		for _, v := range line {
+			if !unknown(v) && v > 0 {
+				top, least = max(top, v), min(least, v)
+			}
+		}
 	}
-	return min(heatLevels, max(1, int(math.Ceil(heatLevels*math.Sqrt(v/top)))))
+	return heatScale{top, max(leastStep, math.Pow(min(mostSpan, top/least), 1.0/heatLevels))}
 }
 
-// heatStep is a colour of the legend and the greatest value that has it.
+// level returns the colour of a value: 0 for nothing, and otherwise 1 to
+// heatLevels.
+func (h heatScale) level(v float64) int {
+	if !(v > 0) || !(h.top > 0) {
+		return 0
+	}
+	// The rounding of the logarithm must not move a value that is on the edge.
+	below := math.Floor(math.Log(h.top/v)/math.Log(h.step) + 1e-9)
+	return max(1, heatLevels-int(below))
+}
+
+// heatStep is a colour of the legend and the greatest whole number that has it.
 type heatStep struct {
 	Level int
 	Upto  float64
 }
 
-// heatSteps returns the legend of a heat map.
-func heatSteps(top float64) []heatStep {
-	var out []heatStep
-	for k := range heatLevels + 1 {
-		share := float64(k) / heatLevels
-		out = append(out, heatStep{k, math.Floor(top * share * share)})
+// legend returns the colours that whole numbers have.
+func (h heatScale) legend() []heatStep {
+	out := []heatStep{{0, 0}}
+	for k := 1; k <= heatLevels; k++ {
+		upto := math.Floor(h.top/math.Pow(h.step, float64(heatLevels-k)) + 1e-9)
+		if upto > out[len(out)-1].Upto {
+			out = append(out, heatStep{k, upto})
+		}
 	}
-	out[heatLevels].Upto = top
 	return out
 }
 
@@ -49,6 +77,24 @@ type grid struct {
 
 // gridPixels is the height of a line on the screen, and of a picture of so many.
 func gridPixels(lines int) int { return max(40, lines*max(4, min(22, 320/max(lines, 1)))) }
+
+// separate draws lines between the cells, where they are large enough.
+func (g *grid) separate() {
+	var p pen
+	if columns := g.Width / unit; columns <= 60 {
+		for c := 1; c < columns; c++ {
+			p.put('M', float64(unit*c), 0)
+			p.put('V', float64(g.Height))
+		}
+	}
+	if g.Pixels >= 8*g.Height {
+		for line := 1; line < g.Height; line++ {
+			p.put('M', 0, float64(line))
+			p.put('H', float64(g.Width))
+		}
+	}
+	g.draw("between", &p)
+}
 
 // runs draws cells of one line as long as neighbours are alike. The class is
 // "" for nothing to draw.
@@ -73,7 +119,7 @@ func heat(s *Series, ranges []Range) *grid {
 	lines := len(s.Batches)
 	g := &grid{Top: s.Batches[lines-1], Bottom: s.Batches[0]}
 	g.figure = &figure{Width: unit * len(ranges), Height: lines, Pixels: gridPixels(lines)}
-	top := s.greatest()
+	scale := newHeatScale(s.Rows)
 	pens := make(map[string]*pen)
 	var dots pen
 	for line := range lines {
@@ -83,7 +129,7 @@ func heat(s *Series, ranges []Range) *grid {
 			if at < 0 {
 				return "gone"
 			}
-			return fmt.Sprint("h", heatLevel(v, top))
+			return fmt.Sprint("h", scale.level(v))
 		})
 		for c, r := range ranges {
 			if r.partly(s.Rows, b) {
@@ -95,6 +141,7 @@ func heat(s *Series, ranges []Range) *grid {
 		g.drawNamed(fmt.Sprint("h", k), pens)
 	}
 	g.drawNamed("gone", pens)
+	g.separate()
 	g.draw("dot gone", &dots)
 	for c, r := range ranges {
 		v, at := r.at(s.Rows, lines-1)
@@ -107,7 +154,7 @@ func heat(s *Series, ranges []Range) *grid {
 		}
 		g.Hovers = append(g.Hovers, hover{unit * c, unit, title})
 	}
-	g.Label = fmt.Sprintf("Heat map of the rows of %s after batches %d to %d, at most %s", plural(len(s.Rows), "partition"), g.Bottom, g.Top, Count(top))
+	g.Label = fmt.Sprintf("Heat map of the rows of %s after batches %d to %d, at most %s", plural(len(s.Rows), "partition"), g.Bottom, g.Top, Count(scale.top))
 	return g
 }
 
@@ -115,15 +162,6 @@ func (f *figure) drawNamed(class string, pens map[string]*pen) {
 	if p := pens[class]; p != nil {
 		f.draw(class, p)
 	}
-}
-
-// greatest returns the greatest number of rows that any partition has had.
-func (s *Series) greatest() float64 {
-	top := 0.0
-	for _, line := range s.Rows {
-		top = max(top, greatest(line...))
-	}
-	return top
 }
 
 // at is [Range.most] of what partitions had after a batch.

@@ -70,6 +70,7 @@ func loadGrid(m *LoadMap) (*grid, []Range) {
 	for k := range marks {
 		g.drawNamed(fmt.Sprint("m", uint8(k)), pens)
 	}
+	g.separate()
 	g.draw("dot lost", &dots)
 	for c, r := range ranges {
 		title := fmt.Sprintf("partition %s", r)

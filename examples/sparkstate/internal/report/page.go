@@ -13,6 +13,14 @@ const (
 	Critical Level = "critical"
 )
 
+// Word names the level for people.
+func (l Level) Word() string {
+	if l == Good {
+		return "fine"
+	}
+	return string(l)
+}
+
 // Page is what the report shows. Numbers that are not known are NaN.
 type Page struct {
 	// Name names the checkpoint in a word, Path in full.
@@ -148,11 +156,12 @@ type PartitionSize struct {
 
 // Skew is how unevenly the rows are spread after a batch.
 type Skew struct {
-	Batch   int64
-	Verdict string
-	Level   Level
-	Values  []float64 // rows of each partition
-	Hot     []int
+	Batch int64
+	// Verdict is a word, Meaning the same in a sentence.
+	Verdict, Meaning string
+	Level            Level
+	Values           []float64 // rows of each partition
+	Hot              []int
 	// Line is the value above which a partition is hot by the rule of the name,
 	// Condition the rule in words, and Inconclusive why no hot partition may
 	// mean nothing.

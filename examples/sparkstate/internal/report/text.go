@@ -64,7 +64,7 @@ func Count(v float64) string {
 	if unknown(v) {
 		return none
 	}
-	if v != math.Trunc(v) && math.Abs(v) < 1000 {
+	if v != math.Trunc(v) && math.Abs(v) < 100 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	}
 	digits := strconv.FormatFloat(math.Abs(math.Round(v)), 'f', 0, 64)
@@ -138,10 +138,14 @@ func digitsBefore(v float64) int {
 
 // plural writes a number of things.
 func plural(n int, one string) string {
+	return quantity(float64(n), one)
+}
+
+func quantity(n float64, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return Count(float64(n)) + " " + one + "s"
+	return Count(n) + " " + one + "s"
 }
 
 // span writes a range with both ends, or the only number in it.

@@ -46,7 +46,7 @@ func axisOf(ranges []Range) axis {
 		widest = max(widest, r.To-r.From+1)
 	}
 	if widest > 1 {
-		a.Note = fmt.Sprintf("Up to %d neighbouring partitions share a column", widest)
+		a.Note = fmt.Sprintf("up to %d neighbouring partitions share a column", widest)
 	}
 	return a
 }
@@ -156,7 +156,7 @@ func newStoreView(s *Store, id string) storeView {
 		v.WhatIf = whatIfCharts(k)
 	}
 	if r := &s.Series; len(r.Batches) > 0 && len(r.Rows) > 0 {
-		v.Heat, v.Steps, v.HeatRows = heat(r, ranges), heatSteps(r.greatest()), heatRows(r, ranges)
+		v.Heat, v.Steps, v.HeatRows = heat(r, ranges), newHeatScale(r.Rows).legend(), heatRows(r, ranges)
 		for b := range r.Batches {
 			v.Broken = v.Broken || Range{From: 0, To: len(r.Rows) - 1}.partly(r.Rows, b)
 		}
