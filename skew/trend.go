@@ -82,6 +82,9 @@ func NewTrendPoint(steps []Step) TrendPoint {
 type Step struct {
 	Batch, Rows, Bytes         int64
 	Inserted, Updated, Deleted int64
+	// Followed: what the batch changed is known. Otherwise the state was loaded
+	// as a whole, and the changes are 0.
+	Followed bool
 }
 
 // Follow measures one partition after each of the batches, which are in
@@ -99,6 +102,7 @@ func Follow(ctx context.Context, s *checkpoint.Store, partition int, batches []i
 			clear(state)
 			bytes, err = loadSizes(ctx, s, partition, b, state)
 		} else {
+			step.Followed = true
 			bytes, err = step.apply(ctx, s, partition, state, bytes)
 			if errors.Is(err, statestore.ErrMissing) {
 				// A snapshot stands in for the delta: the rows are known, what

@@ -109,6 +109,7 @@ func (a *app) report(cmd *cobra.Command, name string, f reportFlags) error {
 	r.headline()
 	r.about()
 	r.whole()
+	r.findings()
 	for _, s := range stores {
 		r.page.Stores = append(r.page.Stores, r.store(s))
 	}

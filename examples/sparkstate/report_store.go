@@ -64,7 +64,6 @@ func (r *reporting) store(s *checkpoint.Store) report.Store {
 func (r *reporting) loading(s *checkpoint.Store, partitions int) [][]int64 {
 	out := make([][]int64, partitions)
 	first, last := r.window()
-	last = min(last, r.check.LastCommitted)
 	for _, m := range r.check.Map.Stores {
 		if m.Operator != s.Operator().ID() || m.Store != s.Name() {
 			continue
@@ -110,9 +109,14 @@ func (r *reporting) newestOf(loads [][]int64) (int64, error) {
 			newest = max(newest, b)
 		}
 	}
+	if newest < 0 { // one that is older than the pictures
+		newest = r.check.Answers[checkpoint.Library].Newest
+	}
 	switch {
+	case r.check.LastCommitted < 0:
+		return -1, fmt.Errorf("sizes and skew: no batch is committed")
 	case newest < 0:
-		return newest, fmt.Errorf("sizes and skew: none of the batches shown can be read in every partition")
+		return newest, fmt.Errorf("sizes and skew: no batch can be read in every partition")
 	case newest < r.check.LastCommitted:
 		return newest, fmt.Errorf("sizes and skew after batch %d: it cannot be read in every partition, so they are those after batch %d", r.check.LastCommitted, newest)
 	}
@@ -123,8 +127,16 @@ func (r *reporting) newestOf(loads [][]int64) (int64, error) {
 // far as it can be read.
 func (r *reporting) series(s *checkpoint.Store, loads [][]int64, out *report.Store) {
 	all := slices.Concat(loads...)
-	slices.Sort(all)
-	batches := slices.Compact(all)
+	if len(all) == 0 {
+		return
+	}
+	// From the first that anything can be read of to the last, those between
+	// that are lost included.
+	var batches []int64
+	_, last := r.window()
+	for b := slices.Min(all); b <= last; b++ {
+		batches = append(batches, b)
+	}
 	steps := make([][]skew.Step, len(loads))
 	errs := make([]error, len(loads))
 	workers := r.workers
@@ -177,11 +189,15 @@ func seriesOf(batches []int64, steps [][]skew.Step) report.Series {
 			continue
 		}
 		p := skew.NewTrendPoint(all)
-		out.Points = append(out.Points, report.Point{
+		point := report.Point{
 			Rows: float64(p.Rows), Bytes: float64(p.Bytes),
 			Inserted: float64(p.Inserted), Updated: float64(p.Updated), Deleted: float64(p.Deleted),
 			MaxOverMedian: float64(p.MaxOverMedian),
-		})
+		}
+		if slices.ContainsFunc(all, func(st skew.Step) bool { return !st.Followed }) {
+			point.Inserted, point.Updated, point.Deleted = math.NaN(), math.NaN(), math.NaN()
+		}
+		out.Points = append(out.Points, point)
 	}
 	return out
 }

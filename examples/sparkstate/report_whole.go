@@ -1,15 +1,22 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/examples/sparkstate/internal/report"
 )
 
-// whole answers whether the checkpoint is whole.
+// whole answers whether the checkpoint can be restored.
 func (r *reporting) whole() {
 	w := &r.page.Whole
+	if r.cp.Provider().Format != checkpoint.HDFS {
+		w.Checked = "Only the logs were looked at, so it cannot be said whether the query restarts."
+		return
+	}
 	w.Checked = "Judged by names and sizes of the files only (level quick)."
 	switch r.check.Level {
 	case checkpoint.DefaultCheck:
@@ -21,15 +28,22 @@ func (r *reporting) whole() {
 		w.Checked += ": " + counting(int(r.check.Files), "file") + ", " + report.Bytes(float64(r.check.Bytes)) + "."
 	}
 	for j, a := range r.check.Answers {
-		out := report.Answer{Judge: checkpoint.Judge(j).String(), Good: a.Restarts, Restarts: restarts(j, a), Newest: newest(a)}
+		w.Answers = append(w.Answers, report.Answer{Judge: checkpoint.Judge(j).String(), Good: a.Restarts, Restarts: restarts(j, a), Newest: newest(a)})
 		if tellsWhy(r.check, j) {
-			out.Why = report.Text(a.Why.Error())
+			who := r.judges(j, func(k int) bool { return r.check.Answers[k].Why != nil && !tellsWhy(r.check, k) })
+			w.Reasons = append(w.Reasons, report.Said{Who: who, Text: report.Text(a.Why.Error())})
 		}
 		if tellsBack(r.check, j) {
-			out.Back = report.Text(rollbackText(a.Back))
+			who := r.judges(j, func(k int) bool { return r.check.Answers[k].Back != nil && !tellsBack(r.check, k) })
+			w.Ways = append(w.Ways, report.Said{Who: fmt.Sprintf("%s, back to batch %d", who, a.Newest), Text: report.Text(rollbackText(a.Back))})
 		}
-		w.Answers = append(w.Answers, out)
 	}
+	r.loadMap()
+}
+
+// findings lists what the check has found, and what to do.
+func (r *reporting) findings() {
+	w := &r.page.Whole
 	titles := make(map[string]string)
 	for _, k := range checkpoint.FindingKinds() {
 		titles[k.ID] = k.Title
@@ -43,13 +57,22 @@ func (r *reporting) whole() {
 		out.More = len(group) - len(out.Items)
 		w.Findings = append(w.Findings, out)
 	}
-	r.loadMap()
 }
 
-// window returns the batches that the pictures show, of the map: the newest.
+// judges names a judge and those after it that say the same.
+func (r *reporting) judges(j int, same func(judge int) bool) string {
+	names := []string{checkpoint.Judge(j).String()}
+	for k := j + 1; k < len(r.check.Answers) && same(k); k++ {
+		names = append(names, checkpoint.Judge(k).String())
+	}
+	return strings.Join(names, "; ")
+}
+
+// window returns the batches that the pictures show: the newest committed ones.
 func (r *reporting) window() (first, last int64) {
 	m := r.check.Map
-	return max(m.First, m.Last-int64(r.flags.batches)+1), m.Last
+	last = min(m.Last, r.check.LastCommitted)
+	return max(m.First, last-int64(r.flags.batches)+1), last
 }
 
 // maxTrouble bounds the list of what does not load.
@@ -68,58 +91,54 @@ func (r *reporting) loadMap() {
 	for b := first; b <= last; b++ {
 		out.Batches = append(out.Batches, b)
 	}
-	n := 0
 	for _, s := range m.Stores {
 		for _, p := range s.Partitions {
-			n = max(n, p.Partition+1)
-		}
-	}
-	out.Cells = make([][]report.Mark, n)
-	for p := range out.Cells {
-		out.Cells[p] = make([]report.Mark, len(out.Batches))
-	}
-	judged := make([]bool, n)
-	for _, s := range m.Stores {
-		label := "operator " + operatorLabel(r.cp, s.Operator) + ", store " + s.Store
-		var trouble []report.Trouble
-		type run struct{ last, at int } // the partition and the place in trouble
-		open := make(map[checkpoint.BatchRange]run)
-		for _, p := range s.Partitions {
-			judged[p.Partition] = true
+			for len(out.Cells) <= p.Partition {
+				out.Cells = append(out.Cells, slices.Repeat([]report.Mark{report.Unjudged}, len(out.Batches)))
+			}
 			for _, sp := range p.Spans {
-				k := report.Mark(mark(sp))
 				for b := max(sp.First, first); b <= min(sp.Last, last); b++ {
 					cell := &out.Cells[p.Partition][b-first]
-					*cell = max(*cell, k)
+					*cell = cell.Worse(report.Mark(mark(sp)))
 				}
-				if k == report.Loads || k == report.CleanedUp {
-					continue
-				}
-				batches := checkpoint.BatchRange{First: sp.First, Last: sp.Last}
-				if o, ok := open[batches]; ok && o.last == p.Partition-1 && trouble[o.at].Mark == k {
-					trouble[o.at].Partitions = span(int64(trouble[o.at].From), int64(p.Partition))
-					open[batches] = run{p.Partition, o.at}
-					continue
-				}
-				open[batches] = run{p.Partition, len(trouble)}
-				t := report.Trouble{Store: report.Text(label), From: p.Partition, Partitions: span(int64(p.Partition), int64(p.Partition)),
-					Batches: span(sp.First, sp.Last), Mark: k}
+			}
+		}
+		out.Trouble = append(out.Trouble, r.trouble(s)...)
+	}
+	slices.SortStableFunc(out.Trouble, func(a, b report.Trouble) int { return cmp.Compare(b.Mark, a.Mark) })
+	out.More = max(0, len(out.Trouble)-maxTrouble)
+	out.Trouble = out.Trouble[:len(out.Trouble)-out.More]
+}
+
+// trouble lists what of a store does not load. Neighbouring partitions of which
+// the same is to be said share an entry, with the reason of the first.
+func (r *reporting) trouble(s checkpoint.StoreMap) []report.Trouble {
+	type kind struct {
+		first, last int64
+		mark        report.Mark
+	}
+	type run struct{ from, to, at int } // partitions, and the place in the list
+	var out []report.Trouble
+	open := make(map[kind]run)
+	for _, p := range s.Partitions {
+		for _, sp := range p.Spans {
+			k := kind{sp.First, sp.Last, report.Mark(mark(sp))}
+			if k.mark == report.Loads || k.mark == report.CleanedUp {
+				continue
+			}
+			o, ok := open[k]
+			if !ok || o.to != p.Partition-1 {
+				o = run{p.Partition, p.Partition, len(out)}
+				t := report.Trouble{Store: report.Text("operator " + operatorLabel(r.cp, s.Operator) + ", store " + s.Store), Batches: span(sp.First, sp.Last), Mark: k.mark}
 				if sp.Why != nil {
 					t.Why = report.Text(sp.Why.Error())
 				}
-				trouble = append(trouble, t)
+				out = append(out, t)
 			}
-		}
-		out.Trouble = append(out.Trouble, trouble...)
-	}
-	for p, ok := range judged {
-		if !ok {
-			for b := range out.Cells[p] {
-				out.Cells[p][b] = report.Unjudged
-			}
+			o.to = p.Partition
+			open[k] = o
+			out[o.at].Partitions = span(int64(o.from), int64(o.to))
 		}
 	}
-	slices.SortStableFunc(out.Trouble, func(a, b report.Trouble) int { return int(b.Mark) - int(a.Mark) })
-	out.More = max(0, len(out.Trouble)-maxTrouble)
-	out.Trouble = out.Trouble[:len(out.Trouble)-out.More]
+	return out
 }

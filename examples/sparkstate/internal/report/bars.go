@@ -61,16 +61,17 @@ func (s *Skew) inWords() string {
 		text += fmt.Sprintf(" in partition %d", s.Fullest)
 	}
 	if !unknown(s.Line) {
-		text += fmt.Sprintf("; hot above %s, which %s", Count(s.Line), plural(len(s.Hot), "partition")+" "+exceed(len(s.Hot)))
+		text += fmt.Sprintf("; hot above %s, which ", Count(s.Line))
+		switch n := len(s.Hot); n {
+		case 0:
+			text += "no partition exceeds"
+		case 1:
+			text += "1 partition exceeds"
+		default:
+			text += plural(n, "partition") + " exceed"
+		}
 	}
 	return text
-}
-
-func exceed(n int) string {
-	if n == 1 {
-		return "exceeds"
-	}
-	return "exceed"
 }
 
 // maxTable bounds the lines of the table of partitions.

@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // chart is a small picture over the batches, or over numbers of partitions.
 type chart struct {
@@ -31,8 +34,8 @@ func growthCharts(s *Series) []*chart {
 		top := greatest(values...)
 		c := s.chart(what, text(top))
 		c.curve(values, top*1.04)
-		c.Label = fmt.Sprintf("%s after batches %s to %s: first %s, last %s, at most %s",
-			what, c.Left, c.Right, text(values[0]), text(values[len(values)-1]), text(top))
+		c.Label = fmt.Sprintf("%s after batches %d to %d: first %s, last %s, at most %s",
+			what, s.Batches[0], s.Batches[len(s.Batches)-1], text(values[0]), text(values[len(values)-1]), text(top))
 		return c
 	}
 	return []*chart{
@@ -46,7 +49,7 @@ func growthCharts(s *Series) []*chart {
 func (s *Series) chart(title, top string) *chart {
 	n := len(s.Points)
 	return &chart{figure: &figure{Width: unit * n, Height: 100, Pixels: 110}, Title: title, Top: top,
-		Left: fmt.Sprint(s.Batches[0]), Right: fmt.Sprint(s.Batches[n-1])}
+		Left: fmt.Sprint("batch ", s.Batches[0]), Right: fmt.Sprint(s.Batches[n-1])}
 }
 
 // changes draws what each batch inserted, updated and deleted, one on top of
@@ -80,6 +83,9 @@ func changes(s *Series) *chart {
 		c.Legend = append(c.Legend, swatch{class, class})
 		c.Label += fmt.Sprintf(" %s %s", Count(total[k]), class)
 	}
+	if slices.ContainsFunc(s.Points, func(p Point) bool { return unknown(p.Inserted) }) {
+		c.Legend = append(c.Legend, swatch{"", "no bar: not known, or nothing"})
+	}
 	return c
 }
 
@@ -100,7 +106,7 @@ func whatIfCharts(s *Skew) []*chart {
 		var now pen
 		c.Label = title + ":"
 		for i, w := range s.WhatIf {
-			c.Ticks = append(c.Ticks, Count(float64(w.Partitions)))
+			c.Ticks = append(c.Ticks, fmt.Sprint(w.Partitions))
 			c.Label += fmt.Sprintf(" %s at %d,", text(values[i]), w.Partitions)
 			c.Hovers = append(c.Hovers, hover{unit * i, unit, fmt.Sprintf("%d partitions: %s", w.Partitions, text(values[i]))})
 			if w.Partitions == len(s.Values) && !unknown(values[i]) {
@@ -109,6 +115,9 @@ func whatIfCharts(s *Skew) []*chart {
 		}
 		c.Label = c.Label[:len(c.Label)-1]
 		c.draw("dot now", &now)
+		if len(c.Ticks) > fewColumns {
+			c.Left, c.Right, c.Ticks = c.Ticks[0], c.Ticks[len(c.Ticks)-1], nil
+		}
 		return c
 	}
 	charts := []*chart{draw("Rows in the fullest partition", func(w WhatIf) float64 { return w.Max }, 0, Count)}

@@ -50,18 +50,14 @@ func loadGrid(m *LoadMap) (*grid, []Range) {
 		worst := func(c int) Mark {
 			w := Unjudged
 			for p := ranges[c].From; p <= ranges[c].To; p++ {
-				if k := m.Cells[p][b]; k != Unjudged && (w == Unjudged || k > w) {
-					w = k
-				}
+				w = w.Worse(m.Cells[p][b])
 			}
 			return w
 		}
 		runs(pens, len(ranges), line, func(c int) string { return fmt.Sprint("m", uint8(worst(c))) })
 		for c := range ranges {
 			w := worst(c)
-			if w != Unjudged {
-				seen = max(seen, w)
-			}
+			seen = seen.Worse(w)
 			if w == Lost {
 				dots.dot(x(c), float64(line)+0.5)
 			}

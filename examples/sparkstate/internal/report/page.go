@@ -52,7 +52,10 @@ type Whole struct {
 	// Checked says how thoroughly was looked.
 	Checked string
 	Answers []Answer
-	Map     LoadMap
+	// Reasons say what is in the way of a restart, Ways what it takes to go
+	// back.
+	Reasons, Ways []Said
+	Map           LoadMap
 	// Findings are sorted, the worst first.
 	Findings []Finding
 }
@@ -63,9 +66,12 @@ type Answer struct {
 	Good  bool
 	// Restarts is yes, no, or another word for it; Newest a batch, or none.
 	Restarts, Newest string
-	// Why is what is in the way, Back what it takes to go back. Both may be
-	// empty.
-	Why, Back Text
+}
+
+// Said is a text and whom it is about.
+type Said struct {
+	Who  string
+	Text Text
 }
 
 // Mark is what can be said of loading a partition after a batch.
@@ -83,6 +89,14 @@ const (
 	marks
 )
 
+// Worse returns the worse of two marks; Unjudged is none.
+func (m Mark) Worse(other Mark) Mark {
+	if m == Unjudged || other != Unjudged && other > m {
+		return other
+	}
+	return m
+}
+
 // LoadMap is the map of partitions and batches, of all stores together: each
 // cell is that of the worst of them.
 type LoadMap struct {
@@ -99,9 +113,7 @@ type LoadMap struct {
 
 // Trouble is a run of batches that partitions of a store cannot load.
 type Trouble struct {
-	Store Text
-	// From is the first of the partitions.
-	From       int
+	Store      Text
 	Partitions string
 	Batches    string
 	Mark       Mark
@@ -221,7 +233,8 @@ type Series struct {
 
 // Point is a store after a batch; NaN where a partition cannot be read.
 type Point struct {
-	Rows, Bytes                float64
+	Rows, Bytes float64
+	// What the batch changed is NaN also where the state is read from a snapshot.
 	Inserted, Updated, Deleted float64
 	MaxOverMedian              float64
 }

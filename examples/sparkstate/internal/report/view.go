@@ -162,6 +162,8 @@ func newStoreView(s *Store, id string) storeView {
 		}
 		v.Growth, v.Grown = growthCharts(r), growthInWords(r)
 	}
-	v.Table, v.Left = s.partitionRows()
+	if s.Size != nil || s.Skew != nil {
+		v.Table, v.Left = s.partitionRows()
+	}
 	return v
 }
