@@ -83,6 +83,30 @@ func TestTrendOverAGap(t *testing.T) {
 	assert.Equal(t, []string{"0: 10 rows +10 ~0 -0", "1: 19 rows +9 ~1 -0", "3: 37 rows +0 ~0 -0", "4: 46 rows +9 ~1 -0", "5: 55 rows +9 ~1 -0"}, got)
 }
 
+// One partition alone: a batch that is left out is loaded, not followed, and an
+// error comes with what is before it.
+func TestFollow(t *testing.T) {
+	_, s := openStore(t, adBilling, 1)
+	points, err := skew.Trend(t.Context(), s, 2)
+	require.NoError(t, err)
+	n, _ := s.Operator().Partitions()
+	var last []skew.Step
+	for p := range n {
+		steps, err := skew.Follow(t.Context(), s, p, []int64{0, 1, 4, 5})
+		require.NoError(t, err)
+		var followed []bool
+		for _, st := range steps {
+			followed = append(followed, st.Followed)
+		}
+		assert.Equal(t, []bool{true, true, false, true}, followed)
+		last = append(last, steps[3])
+	}
+	assert.Equal(t, points[5], skew.NewTrendPoint(last))
+	steps, err := skew.Follow(t.Context(), s, 0, []int64{5, 6, 99})
+	require.Error(t, err)
+	assert.Len(t, steps, 2)
+}
+
 // The windows of the ad-billing query end at known times; those not after the
 // watermark are due.
 func TestTimes(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -178,10 +179,13 @@ func (c *chromium) press(key string, code int) {
 	}
 }
 
-// picture keeps a screenshot of the whole page, where the tests keep what they
-// make (go test -artifacts).
+// picture keeps a screenshot of the whole page, where the tests are told to keep
+// what they make (go test -artifacts).
 func (c *chromium) picture(name string) {
 	c.t.Helper()
+	if keep := flag.Lookup("test.artifacts"); keep == nil || keep.Value.String() != "true" {
+		return
+	}
 	var shot struct {
 		Data string `json:"data"`
 	}

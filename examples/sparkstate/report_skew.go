@@ -48,7 +48,7 @@ func (r *reporting) skewPart(s *checkpoint.Store, batch int64, opts []checkpoint
 	}
 	a := m.Analysis
 	k.TopError = a.TopError
-	k.Alike = s.GroupingKey() != nil
+	k.Alike = s.GroupingKey() != nil && len(a.TopKeys) == 0
 	for _, t := range a.TopKeys {
 		k.TopKeys = append(k.TopKeys, keyOf(t))
 	}

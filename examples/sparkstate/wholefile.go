@@ -5,40 +5,58 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
 // writeWhole writes a file that is there whole or not at all: under another
-// name in the same directory, and then renamed. A file of that name is replaced.
-func writeWhole(name string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
+// name in the same directory, and then renamed. A file of that name is replaced,
+// and keeps its permissions. What is there and no file, such as a pipe, is
+// written to as it is.
+func writeWhole(name string, write func(io.Writer) error) error {
+	old, err := os.Stat(name)
+	if err != nil || old.Mode().IsRegular() {
+		return replace(name, old, write)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return output(err)
+	}
+	return errors.Join(buffered(f, write), output(f.Close()))
+}
+
+// replace is writeWhole of a file, or of a name that there is none of: old is
+// nil then.
+func replace(name string, old os.FileInfo, write func(io.Writer) error) (err error) {
+	// os.CreateTemp would leave the umask out.
+	part := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d.part", filepath.Base(name), rand.Uint64()))
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return output(err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+			err = errors.Join(err, os.Remove(part))
 		}
 	}()
-	w := bufio.NewWriter(f)
-	if err := write(w); err != nil {
-		return errors.Join(err, f.Close())
+	if old != nil {
+		err = output(f.Chmod(old.Mode().Perm()))
 	}
-	if err := errors.Join(w.Flush(), f.Chmod(modeOf(name)), f.Sync(), f.Close()); err != nil {
-		return output(err)
+	if err = errors.Join(err, buffered(f, write), output(f.Sync()), output(f.Close())); err != nil {
+		return err
 	}
-	return output(os.Rename(f.Name(), name))
+	return output(os.Rename(part, name))
 }
 
-// modeOf returns the permissions that a file is to have: those of the one that
-// is replaced, or else what anybody may read.
-func modeOf(name string) os.FileMode {
-	if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
-		return st.Mode().Perm()
+// buffered writes to a stream; its errors are those of the output.
+func buffered(f io.Writer, write func(io.Writer) error) error {
+	w := bufio.NewWriter(f)
+	if err := write(w); err != nil {
+		return output(err)
 	}
-	return 0o644
+	return output(w.Flush())
 }
 
 // outsideOf refuses to write into a checkpoint.
@@ -73,9 +91,5 @@ func (a *app) writeTo(name string, write func(io.Writer) error) error {
 		}
 		return writeWhole(name, write)
 	}
-	w := bufio.NewWriter(a.out)
-	if err := write(w); err != nil {
-		return fmt.Errorf("standard output: %w", output(err))
-	}
-	return output(w.Flush())
+	return buffered(a.out, write)
 }
