@@ -36,20 +36,21 @@ func Trend(ctx context.Context, s *checkpoint.Store, workers int) ([]TrendPoint,
 	if err != nil || len(batches) == 0 {
 		return nil, err
 	}
-	n, _ := s.Operator().Partitions()
-	series := make([][]Step, n)
-	all := make([]int, n)
-	for p := range all {
-		all[p] = p
-	}
-	if err := eachPartition(all, workers, func(_, p int) (err error) {
-		series[p], err = Follow(ctx, s, p, batches)
+	var series [][]Step
+	for steps, err := range checkpoint.Walk(ctx, s, func(ctx context.Context, p int, emit func([]Step) bool) error {
+		steps, err := Follow(ctx, s, p, batches)
+		if err == nil {
+			emit(steps)
+		}
 		return err
-	}, func(int, int) {}); err != nil {
-		return nil, err
+	}, checkpoint.Workers(workers)) {
+		if err != nil {
+			return nil, err
+		}
+		series = append(series, steps)
 	}
 	out := make([]TrendPoint, len(batches))
-	steps := make([]Step, n)
+	steps := make([]Step, len(series))
 	for i := range batches {
 		for p := range steps {
 			steps[p] = series[p][i]
