@@ -16,6 +16,9 @@
 // sidecars that a local file system gets. Keys go to the partition that Spark's
 // hash names.
 //
+// Damage does to such a checkpoint, or to any other, what happens to files: there
+// is a [Fault] for each kind of damage, named for what happened.
+//
 // Only tests and generators import this package; it is the one part of the
 // library that writes.
 package statetest

@@ -15,7 +15,7 @@ type Sink interface {
 
 // Dir returns a sink that writes below a directory of the local file system,
 // and makes the directories that are missing.
-func Dir(root string) Sink { return dir(root) }
+func Dir(root string) Files { return dir(root) }
 
 type dir string
 
@@ -28,7 +28,7 @@ func (d dir) WriteFile(name string, data []byte) error {
 }
 
 // Map returns a sink that writes into a map below root.
-func Map(m fstest.MapFS, root string) Sink { return memory{m, root} }
+func Map(m fstest.MapFS, root string) Files { return memory{m, root} }
 
 type memory struct {
 	m    fstest.MapFS

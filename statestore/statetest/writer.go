@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"path"
 	"slices"
 	"strconv"
 
-	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/placement"
 	"github.com/sparkstate/sparkstate/statestore/sidecar"
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
@@ -239,33 +237,20 @@ func (w *Writer) Snapshot(operator int, store string, partitions ...int) error {
 
 // dir is the directory of a partition of the store.
 func (s *storeState) dir(partition int) string {
-	d := path.Join("state", strconv.Itoa(s.id.operator), strconv.Itoa(partition))
-	if s.id.name == "default" {
-		return d
-	}
-	return path.Join(d, s.id.name)
+	return storeDir(s.id.operator, s.id.name, partition)
 }
 
 // state writes a delta or snapshot.
 func (w *Writer) state(s *storeState, partition int, name string, body []byte) {
-	var out bytes.Buffer
-	c, err := codec.NewWriter(&out, w.q.codec(), w.q.BlockSize)
-	if err == nil {
-		_, err = c.Write(body)
-	}
-	if err == nil {
-		err = c.Close()
-	}
+	packed, err := pack(body, w.q.codec(), w.q.BlockSize)
 	if err != nil {
 		w.fail(err)
 		return
 	}
 	full := path.Join(s.dir(partition), name)
-	w.file(full, out.Bytes())
+	w.file(full, packed)
 	if w.q.atLeast(4, 1) && !w.q.atLeast(4, 2) {
-		sum := int32(crc32.Checksum(out.Bytes(), crc32.MakeTable(crc32.Castagnoli)))
-		w.file(sidecar.SparkName(full), fmt.Appendf(nil,
-			`{"algorithm":"CRC32C","value":%d,"mainFileSize":%d,"timestampMs":%d,"creator":{"executorId":"driver","taskInfo":""}}`, sum, out.Len(), 1767600000000+60_000*w.batch))
+		w.file(sidecar.SparkName(full), sparkSum(packed, 1767600000000+60_000*w.batch))
 	}
 }
 
@@ -319,12 +304,5 @@ func (w *Writer) file(name string, data []byte) {
 	if w.err = w.sink.WriteFile(name, bytes.Clone(data)); w.err != nil || !w.q.Sidecars {
 		return
 	}
-	sums := []byte("crc\x00\x00\x00\x02\x00")
-	for rest := data; len(rest) > 0; {
-		n := min(512, len(rest))
-		sums = binary.BigEndian.AppendUint32(sums, crc32.ChecksumIEEE(rest[:n]))
-		rest = rest[n:]
-	}
-	d, base := path.Split(name)
-	w.err = w.sink.WriteFile(d+sidecar.HadoopName(base), sums)
+	w.err = w.sink.WriteFile(hadoopPath(name), hadoopSums(data))
 }
