@@ -349,6 +349,16 @@ func TestCheckFindsDamage(t *testing.T) {
 				}
 			},
 			want: found{"hadoop-crc": critical}, says: []string{"snappy has no checksum of its own"}, restarts: "nny"},
+		{name: "hidden sidecar of another snapshot, and no checksum in the codec", fixtures: []string{"3.5.9/codec_zstd.zip"}, level: checkpoint.DeepCheck,
+			damage: func(r tree) {
+				for n := range r.m {
+					if strings.HasSuffix(n, ".snapshot") {
+						d, b := path.Split(n)
+						r.put(d+"."+b+".crc", append([]byte("crc\x00\x00\x00\x02\x00"), make([]byte, 4096)...))
+					}
+				}
+			},
+			want: found{"hadoop-crc": critical}, says: []string{"zstd has no checksum of its own"}, restarts: "nyy"},
 		{name: "JSON sidecar of another file", fixtures: both[1:],
 			damage: func(r tree) { r.put("state/0/2/7.delta.crc", r.get("state/0/1/7.delta.crc")) },
 			want:   found{"spark-crc": warning}, says: []string{"Suspicious, not proof"}, file: seven, restarts: "yny", newest: []int64{6, 5, 6}},

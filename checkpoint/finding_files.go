@@ -521,10 +521,10 @@ func (x *examination) damaged(fn func(p *partFacts, f *fileFacts, err error)) {
 	})
 }
 
-// replaceable says whether the deltas lead to the version of a snapshot that is
-// damaged.
+// replaceable says whether the deltas lead to the version of a snapshot that
+// does not decode.
 func replaceable(f *fileFacts) bool {
-	return f.Kind == provider.SnapshotFile && f.against != nil && f.against.Damage != nil
+	return f.Kind == provider.SnapshotFile && f.against != nil && f.check != nil && f.check.Err != nil
 }
 
 // broken makes a finding of a file that does not decode.

@@ -1,8 +1,8 @@
 package hdfs
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"path"
@@ -46,7 +46,7 @@ type salvaged struct {
 // Of a partition that is not damaged the rows are those of [Partition.Entries].
 //
 // What is lost is counted in loss, which is complete once the sequence has
-// ended. What a lost file removed comes back, marked as outdated. All rows are
+// ended; what a read would warn of, a salvage does too. What a lost file removed comes back, marked as outdated. All rows are
 // held in memory. The error is that of a context that is done.
 func (p *Partition) Salvage(ctx context.Context, version int64, loss *Loss) iter.Seq2[Salvaged, error] {
 	return func(yield func(Salvaged, error) bool) {
@@ -96,9 +96,8 @@ func (p *Partition) salvage(ctx context.Context, version int64, t *table, loss *
 			err = full
 		}
 		if err == nil {
-			// What is merely cut off leaves no doubt about the rest.
-			files[len(files)-1].doubtful = c.Err == nil && doubt(c) != nil ||
-				c.Err != nil && !c.Codec.Checksummed() && !errors.Is(c.Err, provider.ErrTruncated)
+			files[len(files)-1].doubtful = c.doubtful()
+			p.warnOf(c)
 		}
 		return c, err
 	}
@@ -118,7 +117,7 @@ func (p *Partition) salvage(ctx context.Context, version int64, t *table, loss *
 			}
 			wrong := c.Err
 			if wrong == nil {
-				wrong = doubt(c)
+				wrong = c.doubt()
 			}
 			if wrong == nil {
 				return files, nil
@@ -139,8 +138,8 @@ func (p *Partition) salvage(ctx context.Context, version int64, t *table, loss *
 			// same key.
 			files[len(files)-1].version = min(upTo, v)
 			lose(v, c.Err)
-		case doubt(c) != nil:
-			lose(v, doubt(c))
+		case c.doubt() != nil:
+			lose(v, c.doubt())
 		}
 	}
 	if next > 0 {
@@ -149,16 +148,19 @@ func (p *Partition) salvage(ctx context.Context, version int64, t *table, loss *
 	return files, nil
 }
 
-// doubt returns the sum that does not match, where the codec has none of its
-// own that does.
-func doubt(c *FileCheck) error {
-	switch {
-	case c.Codec.Checksummed():
-		return nil
-	case c.Hadoop != nil:
-		return c.Hadoop
+// warnOf warns of what a read of a file that decodes warns of: all that is wrong
+// and makes no row doubtful.
+func (p *Partition) warnOf(c *FileCheck) {
+	for _, err := range []error{c.OtherCodec, c.Sidecar, c.AfterEnd} {
+		if err != nil {
+			p.warn(err)
+		}
 	}
-	return c.Spark
+	if c.Err == nil && c.Codec.Checksummed() {
+		if err := cmp.Or(c.Hadoop, c.Spark); err != nil {
+			p.warn(err)
+		}
+	}
 }
 
 // gone is the error of the deltas first to last that are not there.

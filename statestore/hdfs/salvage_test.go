@@ -81,6 +81,24 @@ func TestSalvage(t *testing.T) {
 		}, map[string]known{}, []error{provider.ErrMissing}},
 		{"a sidecar that differs", func(m fstest.MapFS) { m["p/.4.delta.crc"] = file(hadoopSums([]byte("another"))) },
 			map[string]known{"a": {"2", 3, false}, "b": {"4", 5, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrChecksum}},
+		// The end mark is gone either way. A sum of a file that was longer says
+		// why; one of a file of that length says that bytes are others.
+		{"delta cut, as its sidecar says", func(m fstest.MapFS) {
+			m["p/4.delta"] = cut(put("b", "4"))
+			m["p/.4.delta.crc"] = file(hadoopSums(append(m["p/4.delta"].Data, make([]byte, 600)...)))
+		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, false}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
+		{"delta cut, as its JSON sidecar says", func(m fstest.MapFS) {
+			m["p/4.delta"] = cut(put("b", "4"))
+			m["p/4.delta.crc"] = file(sparkSum(append(m["p/4.delta"].Data, 0)))
+		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, false}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
+		{"delta changed so that it seems cut", func(m fstest.MapFS) {
+			m["p/4.delta"] = cut(put("b", "4"))
+			m["p/.4.delta.crc"] = file(hadoopSums(cut(put("b", "5")).Data))
+		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
+		{"delta changed so that it seems cut, by its JSON sidecar", func(m fstest.MapFS) {
+			m["p/4.delta"] = cut(put("b", "4"))
+			m["p/4.delta.crc"] = file(sparkSum(cut(put("b", "5")).Data))
+		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := whole()
@@ -104,6 +122,35 @@ func TestSalvage(t *testing.T) {
 			assert.Equal(t, outdated, loss.Outdated)
 			assert.Equal(t, doubtful, loss.Doubtful)
 		})
+	}
+}
+
+// What a read warns of, a salvage warns of as well: an LZ4 file that is whole
+// and not the one that its sidecar was made of, and what is behind an end mark.
+func TestSalvageWarns(t *testing.T) {
+	another := []byte("another")
+	for name, damage := range map[string]func(m fstest.MapFS){
+		"hidden sidecar": func(m fstest.MapFS) { m["p/.1.delta.crc"] = file(hadoopSums(another)) },
+		"JSON sidecar":   func(m fstest.MapFS) { m["p/1.delta.crc"] = file(sparkSum(another)) },
+		"no sidecar":     func(m fstest.MapFS) { m["p/1.delta.crc"] = file(another) },
+		"after the end": func(m fstest.MapFS) {
+			m["p/1.delta"] = file(compress(t, codec.LZ4, put("a", "1"), end, another))
+		},
+		"another codec": func(m fstest.MapFS) { m["p/1.delta"] = file(compress(t, codec.Zstd, put("a", "1"), end)) },
+	} {
+		m := fstest.MapFS{"p/1.delta": file(compress(t, codec.LZ4, put("a", "1"), end))}
+		damage(m)
+		p, warned := open(t, m, hdfs.Config{Codec: codec.LZ4})
+		want, err := entries(p, 1, provider.LoadOptions{})
+		require.NoError(t, err, name)
+		assert.Equal(t, map[string]string{"a": "1"}, want, name)
+		read := warned.list
+		require.Len(t, read, 1, name)
+		warned.list = nil
+		got, loss := salvage(t, p, 1)
+		assert.Equal(t, map[string]known{"a": {"1", 1, false}}, got, name)
+		assert.Empty(t, loss.Files, name)
+		assert.Equal(t, read, warned.list, name)
 	}
 }
 

@@ -36,6 +36,36 @@ type FileCheck struct {
 	Hadoop, Spark error
 	// Sidecar: a .crc file is there and is none, or cannot be read.
 	Sidecar error
+	// Shorter: a .crc file was made of a longer file, and as far as the sums tell
+	// what is left of it has not changed.
+	Shorter bool
+}
+
+// doubt returns the sum that does not match, where the codec has none of its
+// own that does.
+func (c *FileCheck) doubt() error {
+	switch {
+	case c.Codec.Checksummed():
+		return nil
+	case c.Hadoop != nil:
+		return c.Hadoop
+	}
+	return c.Spark
+}
+
+// doubtful says whether rows that were read of the file may be wrong: it has
+// changed, and nothing tells where. What is merely cut off leaves no doubt about
+// the rest.
+func (c *FileCheck) doubtful() bool {
+	switch {
+	case c.Err == nil:
+		return c.doubt() != nil
+	case c.Codec.Checksummed():
+		return false
+	case !errors.Is(c.Err, provider.ErrTruncated):
+		return true
+	}
+	return c.doubt() != nil && !c.Shorter
 }
 
 // Temporary returns the name that a temporary file was to be renamed to; false
@@ -102,6 +132,7 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 		sums.differs = sums.hadoop.TooFew()
 	}
 	c.Hadoop = provider.WithPath(sums.differs, sums.name)
+	c.Shorter = sums.shorter()
 	switch {
 	case sums.spark == nil:
 	case sums.spark.MainFileSize != sums.size:
@@ -130,7 +161,8 @@ func (p *Partition) records(ctx context.Context, f provider.File, c *codec.Codec
 func (p *Partition) sumsOf(name string, to *summing, c *FileCheck) {
 	q := *p
 	q.cfg.Warn = func(err error) { c.Sidecar = err }
-	if b, ok := q.sidecar(sidecar.HadoopName(name), sidecar.HadoopSize(q.sizeOf(name))); ok {
+	// One sum more than the file has pieces tells that it was longer.
+	if b, ok := q.sidecar(sidecar.HadoopName(name), sidecar.HadoopSize(q.sizeOf(name))+4); ok {
 		var err error
 		if to.hadoop, err = sidecar.ParseHadoop(b); err != nil {
 			c.Sidecar = provider.WithPath(err, path.Join(p.dir, sidecar.HadoopName(name)))
@@ -217,6 +249,22 @@ func (s *summing) worthReading() bool {
 	return s.hadoop != nil && s.differs == nil && s.hadoop.Covers(s.size) || s.spark != nil && s.spark.MainFileSize == s.size
 }
 
+// shorter says whether the file is shorter than a sidecar knows it, and has not
+// changed before its last piece, whose sum says nothing then.
+func (s *summing) shorter() bool {
+	less := s.spark != nil && s.size < s.spark.MainFileSize
+	if s.hadoop == nil {
+		return less
+	}
+	if s.differs != nil {
+		var fe *provider.FileError
+		if !errors.As(s.differs, &fe) || fe.Offset+int64(s.hadoop.BytesPerChecksum) <= s.size {
+			return false
+		}
+	}
+	return less || s.size <= int64(len(s.hadoop.Sums)-1)*int64(s.hadoop.BytesPerChecksum)
+}
+
 // SnapshotCheck compares a snapshot with the deltas that lead to its version.
 type SnapshotCheck struct {
 	// Base is the version that the deltas start from: that of the next older
@@ -257,7 +305,10 @@ func (p *Partition) CompareSnapshot(ctx context.Context, version, base int64) (*
 	t := newTable(nil)
 	defer t.close()
 	t.olderFile()
-	c.Damage = q.into(ctx, provider.File{Name: SnapshotName(version), Kind: provider.SnapshotFile}, t)
+	// What its sidecars have against the snapshot, Verify says.
+	bare := q
+	bare.cfg.IgnoreSidecars = true
+	c.Damage = bare.into(ctx, provider.File{Name: SnapshotName(version), Kind: provider.SnapshotFile}, t)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

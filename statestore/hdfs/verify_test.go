@@ -202,6 +202,16 @@ func TestCompareSnapshot(t *testing.T) {
 	assert.Equal(t, int64(1), got.Lacking)
 	assert.True(t, got.Equal(), "what can be read of it is right")
 
+	// What a sidecar has against a snapshot is for Verify to say.
+	for _, c := range []codec.Codec{codec.LZ4, codec.Snappy} {
+		fsys["p/2.snapshot"] = file(compress(t, c, put("b", "2"), put("c", "3"), end))
+		fsys["p/.2.snapshot.crc"] = file(hadoopSums([]byte("another")))
+		p, _ := open(t, fsys, hdfs.Config{})
+		got, err := p.CompareSnapshot(ctx, 2, 1)
+		require.NoError(t, err)
+		assert.Equal(t, &hdfs.SnapshotCheck{Base: 1, Rows: 2}, got)
+	}
+
 	delete(fsys, "p/2.delta")
 	p, _ = open(t, fsys, hdfs.Config{})
 	_, err = p.CompareSnapshot(ctx, 2, 1)
