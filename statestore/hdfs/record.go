@@ -31,6 +31,7 @@ type scanner struct {
 	carry    []byte // a record that spans blocks, put together
 	limit    int64  // longest believable key or value, in bytes
 	sums     checksummed
+	misfit   bool // the records break the rules, whatever the codec says
 }
 
 // scan opens a file of the partition for reading records.
@@ -273,6 +274,7 @@ func (s *scanner) cutChecksum(r *provider.Entry) error {
 }
 
 func (s *scanner) damage(kind error, condition, format string, a ...any) error {
+	s.misfit = kind == provider.ErrCorrupt || kind == provider.ErrTooLarge
 	return &provider.FileError{Path: s.path, Offset: s.dec.Offset(), Kind: kind, Condition: condition, Detail: fmt.Sprintf(format, a...)}
 }
 

@@ -18,9 +18,8 @@ type Salvaged struct {
 	// this. Below the version that was asked for, a lost file may have changed
 	// or removed it since.
 	Version int64
-	// Doubtful: the file of the row has changed since it was written, as its
-	// .crc file or damage further on shows, and its compression has no checksum
-	// that would tell where.
+	// Doubtful: the file of the row is not as it was written, as its .crc file or
+	// damage further on shows, and no checksum of its compression tells where.
 	Doubtful bool
 }
 

@@ -64,6 +64,11 @@ func TestSalvage(t *testing.T) {
 		{"delta broken further on", func(m fstest.MapFS) {
 			m["p/4.delta"] = cut(put("b", "4"), []byte{0xff, 0xff, 0xff, 0xfe})
 		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrCorrupt}},
+		{"snapshot with a remove: another's content, whole by its checksums", func(m fstest.MapFS) {
+			m["p/3.snapshot"] = file(compress(t, codec.LZ4, put("a", "9"), remove("b"), end))
+			delete(m, "p/2.delta")
+		}, map[string]known{"a": {"9", 5, true}, "b": {"4", 5, false}, "c": {"1", 1, false}, "d": {"3", 5, false}, "f": {"5", 5, false}},
+			[]error{provider.ErrCorrupt, provider.ErrMissing}},
 		{"newest delta missing", func(m fstest.MapFS) { delete(m, "p/5.delta") },
 			map[string]known{"a": {"2", 4, false}, "b": {"4", 4, false}, "d": {"3", 4, false}, "e": {"4", 4, false}}, []error{provider.ErrMissing}},
 		{"snapshot damaged, its delta gone", func(m fstest.MapFS) {

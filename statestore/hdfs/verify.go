@@ -39,6 +39,8 @@ type FileCheck struct {
 	// Shorter: a .crc file was made of a longer file, and as far as the sums tell
 	// what is left of it has not changed.
 	Shorter bool
+	// misfit: what was decompressed breaks the rules of records.
+	misfit bool
 }
 
 // doubt returns the sum that does not match, where the codec has none of its
@@ -60,6 +62,8 @@ func (c *FileCheck) doubtful() bool {
 	switch {
 	case c.Err == nil:
 		return c.doubt() != nil
+	case c.misfit:
+		return true // no writer wrote that, so it is not the file that was written
 	case c.Codec.Checksummed():
 		return false
 	case !errors.Is(c.Err, provider.ErrTruncated):
@@ -114,7 +118,7 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 	if !p.cfg.IgnoreSidecars {
 		p.sumsOf(f.Name, sums, c)
 	}
-	c.Err = q.records(ctx, provider.File{Name: f.Name, Kind: kind}, &c.Codec, func(s *scanner, r *provider.Entry) {
+	c.Err = q.records(ctx, provider.File{Name: f.Name, Kind: kind}, c, func(s *scanner, r *provider.Entry) {
 		if r.Value == nil {
 			c.Removes++
 		} else {
@@ -143,17 +147,19 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 	return c, nil
 }
 
-// records is each with the codec of the file, and the scanner that the records
-// come from.
-func (p *Partition) records(ctx context.Context, f provider.File, c *codec.Codec, fn func(*scanner, *provider.Entry)) error {
+// records is each with what the check has to know of the scanner that the
+// records come from.
+func (p *Partition) records(ctx context.Context, f provider.File, c *FileCheck, fn func(*scanner, *provider.Entry)) error {
 	return p.scanning(ctx, f, func(s *scanner) error {
-		*c = s.dec.Codec()
-		return s.each(ctx, func(batch []provider.Entry) bool {
+		c.Codec = s.dec.Codec()
+		err := s.each(ctx, func(batch []provider.Entry) bool {
 			for i := range batch {
 				fn(s, &batch[i])
 			}
 			return true
 		})
+		c.misfit = err != nil && s.misfit
+		return err
 	})
 }
 
