@@ -84,7 +84,7 @@ func StaleSnapshot(operator int, store string, partition int, version int64) Fau
 			return err
 		}
 		var body []byte
-		for e, err := range p.Entries(context.Background(), provider.Version{Number: version - 1}, provider.LoadOptions{}) {
+		for e, err := range provider.Rows(p.Batches(context.Background(), provider.Version{Number: version - 1}, provider.LoadOptions{})) {
 			if err != nil {
 				return err
 			}
