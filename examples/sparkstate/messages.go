@@ -22,8 +22,9 @@ type messages struct {
 
 	mu      sync.Mutex
 	said    map[string]bool
-	held    []string // warnings that wait
-	begun   bool     // no longer
+	earlier map[string]bool // said in the round before
+	held    []string        // warnings that wait
+	begun   bool            // no longer
 	kinds   map[string]*similar
 	ordered []*similar
 }
@@ -41,11 +42,23 @@ func newMessages(w io.Writer) *messages {
 
 func (m *messages) print(text string) { fmt.Fprintln(m.w, "sparkstate: "+text) }
 
-// first says whether a text is said for the first time.
+// first says whether a text is said for the first time in this round and the
+// one before.
 func (m *messages) first(text string) bool {
-	was := m.said[text]
+	was := m.said[text] || m.earlier[text]
 	m.said[text] = true
 	return !was
+}
+
+// nextRound begins a round of a verb that answers again and again. What was
+// said in the round before is not said again for as long as it stays so, and
+// what came before that is forgotten: memory does not grow with the rounds.
+func (m *messages) nextRound() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.earlier, m.said = m.said, make(map[string]bool)
+	m.held, m.begun = nil, false
+	m.kinds, m.ordered = make(map[string]*similar), nil
 }
 
 // note says what a reader of the answer should know.
@@ -132,8 +145,11 @@ func (m *messages) end(err error) {
 	}
 	m.release(failure)
 	for _, a := range m.ordered {
-		if a.n > a.max {
-			m.print(fmt.Sprintf("warning: and %d more %s", a.n-a.max, a.rest))
+		if a.n <= a.max {
+			continue
+		}
+		if text := fmt.Sprintf("warning: and %d more %s", a.n-a.max, a.rest); m.first(text) {
+			m.print(text)
 		}
 	}
 	if err != nil {

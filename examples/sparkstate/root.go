@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,7 @@ type app struct {
 	workers   int
 	reads     int
 	memory    size
+	every     time.Duration
 
 	keySchema, valueSchema string
 

@@ -37,14 +37,18 @@ func (a *app) skewCommand() *cobra.Command {
 			if err := f.check(cmd); err != nil {
 				return err
 			}
+			if err := f.checkRounds(cmd, a.format); err != nil {
+				return err
+			}
 			if f.trend {
 				return a.skewTrend(cmd, args[0])
 			}
-			return a.skew(cmd, args[0], f)
+			return a.repeatedly(cmd, func() error { return a.skew(cmd, args[0], f) })
 		},
 	}
 	a.shared(cmd)
 	a.selecting(cmd)
+	a.watching(cmd)
 	f.declare(cmd)
 	return cmd
 }
@@ -246,6 +250,9 @@ func (a *app) writeSkew(path string, batch any, all []storeSkew) error {
 				fmt.Fprintln(w)
 			}
 			s.print(w, batch)
+		}
+		if a.every > 0 {
+			fmt.Fprintln(w) // before the next round
 		}
 		return output(w.Flush())
 	}

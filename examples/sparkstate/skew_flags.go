@@ -102,6 +102,23 @@ func (f *skewFlags) checkWalk() error {
 	return nil
 }
 
+// checkRounds refuses what does not go with answering again and again.
+func (f *skewFlags) checkRounds(cmd *cobra.Command, as format) error {
+	given := cmd.Flags().Changed
+	switch {
+	case !given("every"):
+	case f.trend:
+		return usagef("--trend is over all batches already; leave --every out")
+	case f.fail:
+		return usagef("--fail ends with a code, and --every goes on; leave one of them out")
+	case given("batch"):
+		return usagef("the state after one batch stays as it is; leave --batch or --every out")
+	case as == asCSV:
+		return usagef("--every writes one answer after another, and CSV has one header; take --format jsonl")
+	}
+	return nil
+}
+
 func (f *skewFlags) checkMeasure(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	flag := "measure"
