@@ -22,6 +22,7 @@ type Checkpoint struct {
 	fsys    fs.FS
 	closers []io.Closer
 	path    string // for people: what was opened
+	dir     string // what was opened, within fsys
 	at      place
 	notes   []string
 
@@ -222,7 +223,7 @@ func OpenFS(fsys fs.FS, root string, opts ...OpenOption) (*Checkpoint, error) {
 // open opens the checkpoint in dir of fsys. full is its whole path, the last
 // elements of which may be the ids of a partial copy; shown is for messages.
 func open(fsys fs.FS, dir, full, shown string, opts []OpenOption) (*Checkpoint, error) {
-	c := &Checkpoint{fsys: fsys, path: shown, confBatch: -1}
+	c := &Checkpoint{fsys: fsys, path: shown, dir: dir, confBatch: -1}
 	for _, o := range opts {
 		o(c)
 	}
@@ -269,6 +270,16 @@ func (c *Checkpoint) Close() error {
 
 // Path returns the path that was opened.
 func (c *Checkpoint) Path() string { return c.path }
+
+// FS returns the file system that the checkpoint is in, and the path within it
+// below which all its files are: for those who look at names, sizes and times
+// themselves. It must not be used after Close.
+func (c *Checkpoint) FS() (fsys fs.FS, root string) {
+	if c.at.root == "" { // a part without logs
+		return c.fsys, c.dir
+	}
+	return c.fsys, c.at.root
+}
 
 // Notes returns what was assumed in opening the checkpoint, a sentence each.
 func (c *Checkpoint) Notes() []string { return slices.Clone(c.notes) }

@@ -28,16 +28,26 @@ func (a *app) watching(cmd *cobra.Command) {
 // directory that is written to is not always whole. Only wrong usage, and an
 // answer that could not be written, end the rounds.
 func (a *app) repeatedly(cmd *cobra.Command, f func() error) error {
-	if !cmd.Flags().Changed("every") {
-		return f()
+	again, err := a.again(cmd)
+	if err != nil {
+		return err
 	}
-	if a.every < leastEvery {
-		return usagef("--every %v: no less than %v", a.every, leastEvery)
+	if !again {
+		return f()
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 	defer stop()
 	cmd.SetContext(ctx)
 	return a.rounds(ctx, f)
+}
+
+// again says whether --every was given, and refuses what it cannot be.
+func (a *app) again(cmd *cobra.Command) (bool, error) {
+	given := cmd.Flags().Changed("every")
+	if given && a.every < leastEvery {
+		return given, usagef("--every %v: no less than %v", a.every, leastEvery)
+	}
+	return given, nil
 }
 
 // rounds are those of repeatedly.

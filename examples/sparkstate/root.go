@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, out, errw io.Writer) int {
 		return usagef("%v; %s --help lists the flags", err, cmd.CommandPath())
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(a.infoCommand(), a.metadataCommand(), a.readCommand(), a.changesCommand(), a.getCommand(), a.diffCommand(), a.batchesCommand(), a.checkCommand(), a.skewCommand(), a.reportCommand())
+	root.AddCommand(a.infoCommand(), a.metadataCommand(), a.readCommand(), a.changesCommand(), a.getCommand(), a.diffCommand(), a.batchesCommand(), a.checkCommand(), a.skewCommand(), a.reportCommand(), a.metricsCommand())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = output(ans.err)
