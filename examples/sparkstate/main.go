@@ -11,6 +11,7 @@
 //	sparkstate diff     CKPT    two batches or two checkpoints compared
 //	sparkstate skew     CKPT    how unevenly they are spread
 //	sparkstate report   CKPT    all of it as one HTML page
+//	sparkstate metrics  CKPT…   numbers for Prometheus
 //
 // See the README for each verb with its output.
 package main
