@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the older schema is the one that every Grafana from 9 on provisions from a file
+
 package grafana
 
 import (

@@ -55,7 +55,7 @@ than are left, only hot partitions and the fullest do, %d at most.`, exporter.Ex
 				return err
 			}
 			o.IgnoreSidecars, o.Workers = a.ignoreCRC, a.workers
-			o.Journal = a.journals(f.listen == "" && !cmd.Flags().Changed("every"))
+			o.Journal = a.journals(f.listen != "")
 			e := exporter.New(args, o)
 			if f.listen != "" {
 				return a.serveMetrics(cmd, e, f)
@@ -189,20 +189,20 @@ func (a *app) serveMetrics(cmd *cobra.Command, e *exporter.Exporter, f metricsFl
 	return errors.Join(err, output(served))
 }
 
-// journals are told of readings. Those of a single reading leave its error to
-// the end of the run.
-func (a *app) journals(once bool) func(path string) exporter.Journal {
+// journals are told of readings. With failures they tell of those themselves:
+// where scrapes read, nobody else does.
+func (a *app) journals(failures bool) func(path string) exporter.Journal {
 	w := &lockedWriter{w: a.err}
 	return func(path string) exporter.Journal {
-		return &journal{m: newMessages(w), path: path, once: once}
+		return &journal{m: newMessages(w), path: path, failures: failures}
 	}
 }
 
 // journal tells of the readings of one checkpoint.
 type journal struct {
-	m    *messages
-	path string
-	once bool
+	m        *messages
+	path     string
+	failures bool
 }
 
 // Begin implements exporter.Journal, as do those below.
@@ -216,7 +216,7 @@ func (j *journal) Warn(err error) { j.m.warn(fmt.Errorf("%s: %w", j.path, err)) 
 
 // End is described at Begin.
 func (j *journal) End(err error) {
-	if j.once {
+	if !j.failures {
 		err = nil
 	}
 	j.m.end(err)

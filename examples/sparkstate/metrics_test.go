@@ -257,4 +257,26 @@ func TestMetricsEvery(t *testing.T) {
 	}
 	cancel()
 	assert.Equal(t, exitOK, <-code, errs.String())
+	assert.Empty(t, errs.String())
+}
+
+// A failure is told once in a round, or by the scrape that met it.
+func TestMetricsFailureIsToldOnce(t *testing.T) {
+	dir := copyOf(t, adBilling)
+	require.NoError(t, os.Remove(filepath.Join(dir, "state", "1", "2", "7.delta")))
+	errs := newLineWaiter()
+	url, stop := served(t, errs, dir)
+	scraped(t, url)
+	assert.Equal(t, exitOK, stop())
+	assert.Equal(t, 1, strings.Count(errs.String(), dir+": operator dedupe_1, store default: "), errs)
+
+	file := filepath.Join(t.TempDir(), "x.prom")
+	errs = newLineWaiter()
+	ctx, cancel := context.WithCancel(t.Context())
+	code := make(chan int)
+	go func() { code <- run(ctx, []string{"metrics", dir, "-o", file, "--every", "1h"}, io.Discard, errs) }()
+	errs.wait(t, "7.delta", 1)
+	cancel()
+	assert.Equal(t, exitOK, <-code)
+	assert.Equal(t, 1, strings.Count(errs.String(), "7.delta"), errs)
 }

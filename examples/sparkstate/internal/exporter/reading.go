@@ -105,7 +105,9 @@ func read(ctx context.Context, t *target, o *Options, earlier *reading) (_ *read
 		t.journal.Note(n)
 	}
 	r := &reading{list: l, committed: -1, planned: -1}
-	r.failed = errors.Join(r.logs(cp), r.state(ctx, cp, o, earlier))
+	if err := errors.Join(r.logs(cp), r.state(ctx, cp, o, earlier)); err != nil {
+		r.failed = fmt.Errorf("%s: %w", t.path, err)
+	}
 	report, err := cp.Check(ctx, o.Level, checkpoint.CheckWorkers(o.Workers))
 	if err != nil {
 		return nil, err
