@@ -104,6 +104,19 @@ func (l *JoinLoss) add(holes, leftover int64) {
 	l.Leftover += leftover
 }
 
+// Schema returns the schema of the side's Arrow records.
+func (j *JoinSide) Schema() (*arrow.Schema, error) {
+	if _, _, err := j.states(); err != nil {
+		return nil, err
+	}
+	return j.view().Schema(), nil
+}
+
+// view is the reading of the rows that shows the side, still without entries.
+func (j *JoinSide) view() statestore.View {
+	return statestore.View{Key: j.key, Value: j.rows.types.value, Shown: j.value}
+}
+
 // Records yields the visible rows as Arrow records {key, value, partition_id},
 // partition by partition. It holds the numbers of one partition's keys at a
 // time for each worker. Once the sequence has ended without an error, loss
@@ -121,11 +134,9 @@ func (j *JoinSide) Records(ctx context.Context, loss *JoinLoss, opts ...Option) 
 			yield(nil, err)
 			return
 		}
-		view := statestore.View{
-			Key: j.key, Value: j.rows.types.value, Shown: j.value,
-			Batches: func(ctx context.Context, partition int, opts []statestore.Option) iter.Seq2[[]statestore.Entry, error] {
-				return provider.Gather(j.visible(ctx, rows, counts, partition, opts, loss))
-			},
+		view := j.view()
+		view.Batches = func(ctx context.Context, partition int, opts []statestore.Option) iter.Seq2[[]statestore.Entry, error] {
+			return provider.Gather(j.visible(ctx, rows, counts, partition, opts, loss))
 		}
 		for rec, err := range rows.RecordsOf(ctx, view, below...) {
 			if err != nil {

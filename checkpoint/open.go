@@ -281,6 +281,15 @@ func (c *Checkpoint) FS() (fsys fs.FS, root string) {
 	return c.fsys, c.at.root
 }
 
+// Root returns the path of the checkpoint's own directory: Path, or what was
+// found below it. Of a part of a checkpoint it is the part.
+func (c *Checkpoint) Root() string {
+	if c.at.root == "" {
+		return c.path
+	}
+	return filepath.Join(c.path, filepath.FromSlash(c.at.root))
+}
+
 // Notes returns what was assumed in opening the checkpoint, a sentence each.
 func (c *Checkpoint) Notes() []string { return slices.Clone(c.notes) }
 

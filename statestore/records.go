@@ -34,7 +34,7 @@ func (s *Store) Schema() (*arrow.Schema, error) {
 	if s.cfg.Key == nil || s.cfg.Value == nil {
 		return nil, s.noSchema()
 	}
-	return s.own().schema(), nil
+	return s.own().Schema(), nil
 }
 
 // own is the view that shows the store as it is.
@@ -52,7 +52,9 @@ func (v View) shown() *sqltype.Type {
 	return v.Value
 }
 
-func (v View) schema() *arrow.Schema {
+// Schema returns the schema of the records of [Store.RecordsOf]: that of
+// [Store.Schema] with the view's columns.
+func (v View) Schema() *arrow.Schema {
 	return arrow.NewSchema([]arrow.Field{
 		{Name: "key", Type: v.Key.Arrow()},
 		{Name: "value", Type: v.shown().Arrow()},
@@ -163,7 +165,7 @@ func newBuilder(v View, r *read, partition int) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &builder{schema: v.schema(), shown: len(v.shown().Fields), key: key, value: value, mem: r.mem,
+	return &builder{schema: v.Schema(), shown: len(v.shown().Fields), key: key, value: value, mem: r.mem,
 		partition: partition, maxRows: r.rows, maxBytes: r.bytes, stats: r.stats}, nil
 }
 
