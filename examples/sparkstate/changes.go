@@ -44,23 +44,12 @@ func (a *app) changes(cmd *cobra.Command, path string, from, to int64) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range []struct {
-		flag string
-		to   *int64
-	}{{"to", &to}, {"from", &from}} {
-		switch {
-		case !cmd.Flags().Changed(b.flag):
-			*b.to = at.Batch
-		case *b.to < 0:
-			return usagef("--%s %d: batches count from 0", b.flag, *b.to)
-		}
-	}
-	if !cmd.Flags().Changed("from") {
-		from = to
+	from, to, err = batchRange(cmd, at, from, to)
+	if err != nil {
+		return err
 	}
 	rows := a.rowSheet(cmd, document(path, to), s)
 	rows.header = append(rows.header, field{"from", from}, field{"to", to})
-	rows.columns = []column{{"batch_id", true}, {"change_type", false}}
 	if rows.key == nil || rows.value == nil {
 		err = a.changedBytes(cmd, s, rows, from, to)
 	} else {
@@ -72,8 +61,33 @@ func (a *app) changes(cmd *cobra.Command, path string, from, to int64) error {
 	return a.endRows(rows)
 }
 
+// batchRange returns the batches that --from and --to mean; at is the last one.
+func batchRange(cmd *cobra.Command, at checkpoint.At, from, to int64) (int64, int64, error) {
+	for _, b := range []struct {
+		flag string
+		to   *int64
+	}{{"to", &to}, {"from", &from}} {
+		switch {
+		case !cmd.Flags().Changed(b.flag):
+			*b.to = at.Batch
+		case *b.to < 0:
+			return 0, 0, usagef("--%s %d: batches count from 0", b.flag, *b.to)
+		}
+	}
+	if !cmd.Flags().Changed("from") {
+		from = to
+	}
+	return from, to, nil
+}
+
+// changeColumns returns the columns of a change.
+func (r *rowSheet) changeColumns() []column { return append(feedColumns(), r.rowColumns()...) }
+
+// feedColumns returns those that come before key and value.
+func feedColumns() []column { return []column{{"batch_id", true}, {"change_type", false}} }
+
 func (a *app) changedRecords(cmd *cobra.Command, s *checkpoint.Store, rows *rowSheet, from, to int64, opts []checkpoint.Option) error {
-	rows.columns = append(rows.columns, rows.rowColumns()...)
+	rows.columns = rows.changeColumns()
 	if err := rows.begin(a.out); err != nil {
 		return err
 	}
@@ -111,7 +125,7 @@ func (r *rowSheet) changes(rec arrow.Record) error {
 
 // changedBytes writes changes of which no schema is known.
 func (a *app) changedBytes(cmd *cobra.Command, s *checkpoint.Store, rows *rowSheet, from, to int64) error {
-	rows.columns = append(rows.columns, hexColumns()...)
+	rows.columns = append(feedColumns(), hexColumns()...)
 	if err := rows.begin(a.out); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@
 //	sparkstate skew     CKPT    how unevenly they are spread
 //	sparkstate report   CKPT    all of it as one HTML page
 //	sparkstate metrics  CKPT…   numbers for Prometheus
+//	sparkstate export   CKPT    the rows as Parquet, Arrow, CSV or JSON Lines
 //
 // See the README for each verb with its output.
 package main
@@ -20,10 +21,11 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -56,6 +56,12 @@ func (a *app) restricting(cmd *cobra.Command, limit string) {
 	f := cmd.Flags()
 	f.IntSliceVar(&a.partition, "partition", nil, "only these partitions")
 	f.Int64Var(&a.limit, "limit", -1, limit)
+	a.typing(cmd)
+}
+
+// typing declares the flags that give a store's schema.
+func (a *app) typing(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&a.keySchema, "key-schema", "", "schema of the keys, as DDL (k STRING, n INT) or as Spark's JSON, where none is recorded")
 	f.StringVar(&a.valueSchema, "value-schema", "", "schema of the values")
 }
@@ -221,10 +227,14 @@ func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side, fr
 		}
 		return err
 	}
+	a.noteJoinLoss(&loss)
+	return a.endRows(rows)
+}
+
+func (a *app) noteJoinLoss(loss *checkpoint.JoinLoss) {
 	if loss.Holes > 0 || loss.Leftover > 0 {
 		a.note(fmt.Sprintf("%d rows that the numbers of rows promise are not there, %d are left over beyond them", loss.Holes, loss.Leftover))
 	}
-	return a.endRows(rows)
 }
 
 // oneJoin returns the join that the flags pick, or the only one there is.
@@ -277,13 +287,17 @@ func (a *app) endRows(rows *rowSheet) error {
 	if err := rows.end(); err != nil {
 		return err
 	}
-	if n := a.stats.InvalidUTF8.Load(); n > 0 {
-		a.note(fmt.Sprintf("%d strings are not UTF-8; what is malformed in them is shown as U+FFFD", n))
-	}
+	a.noteInvalidUTF8()
 	if rows.more && rows.cut {
 		a.note(fmt.Sprintf("these are the first %d rows; --limit shows more, the other formats all", rows.limit))
 	}
 	return nil
+}
+
+func (a *app) noteInvalidUTF8() {
+	if n := a.stats.InvalidUTF8.Load(); n > 0 {
+		a.note(fmt.Sprintf("%d strings are not UTF-8; what is malformed in them is shown as U+FFFD", n))
+	}
 }
 
 func (r *rowSheet) full() bool { return r.limit >= 0 && r.rows >= r.limit }

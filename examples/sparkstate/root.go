@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, out, errw io.Writer) int {
 		return usagef("%v; %s --help lists the flags", err, cmd.CommandPath())
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(a.infoCommand(), a.metadataCommand(), a.readCommand(), a.changesCommand(), a.getCommand(), a.diffCommand(), a.batchesCommand(), a.checkCommand(), a.skewCommand(), a.reportCommand(), a.metricsCommand())
+	root.AddCommand(a.infoCommand(), a.metadataCommand(), a.readCommand(), a.changesCommand(), a.getCommand(), a.diffCommand(), a.batchesCommand(), a.checkCommand(), a.skewCommand(), a.reportCommand(), a.metricsCommand(), a.exportCommand())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = output(ans.err)
@@ -102,9 +102,12 @@ func oneCheckpoint(cmd *cobra.Command, args []string) error {
 
 // shared declares the flags that all verbs have.
 func (a *app) shared(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.Var(&a.format, "format", "output as table, json, jsonl or csv")
-	f.BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
+	cmd.Flags().Var(&a.format, "format", "output as table, json, jsonl or csv")
+	a.verifying(cmd)
+}
+
+func (a *app) verifying(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
 }
 
 // selecting declares the flags that pick a part of the state.
