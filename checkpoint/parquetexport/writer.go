@@ -6,12 +6,11 @@ import (
 	"io"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 
-	"github.com/sparkstate/sparkstate/statestore/sqltype"
+	"github.com/sparkstate/sparkstate/checkpoint/portable"
 )
 
 const (
@@ -22,56 +21,38 @@ const (
 	BatchBytes = 32 << 20
 )
 
-// Keys of the file's metadata.
-const (
-	schemaKey = "sparkstate.schema"
-	sparkKey  = "org.apache.spark.sql.parquet.row.metadata"
-)
+// sparkKey is where Spark looks for the schema of a file.
+const sparkKey = "org.apache.spark.sql.parquet.row.metadata"
 
 // Writer writes records of one schema into one file. It is for one goroutine.
 type Writer struct {
-	out    *latch
-	pq     *pqarrow.FileWriter
-	schema *arrow.Schema
-	shapes []shape
-	rows   int64
-	err    error // the first
+	out   *latch
+	pq    *pqarrow.FileWriter
+	shape *portable.Shape
+	rows  int64
+	err   error // the first
 }
 
-// NewWriter begins a file. The schema is that of the records: of
-// statestore.Store.Schema, ChangeSchema or checkpoint.JoinSide.Schema, with or
-// without metadata of its own, which goes into the file. A schema of other
-// makers must say in the metadata of its columns which Spark type they are of,
-// as sqltype.Field.Arrow does.
+// NewWriter begins a file for records of a schema that portable.New takes. The
+// schema's metadata goes into the file.
 func NewWriter(w io.Writer, schema *arrow.Schema) (*Writer, error) {
-	columns, err := sparkFields(schema.Fields())
+	s, err := portable.New(schema)
 	if err != nil {
 		return nil, err
 	}
-	names := uniqueNames(columns)
-	out := &Writer{out: &latch{w: w}, shapes: make([]shape, len(columns))}
-	fields := make([]arrow.Field, len(columns))
-	read := &sqltype.Type{Kind: sqltype.Struct}
-	for i, c := range columns {
-		s := shapeOf(c.Type)
-		out.shapes[i] = s
-		fields[i] = arrow.Field{Name: names[i], Type: s.arrow, Nullable: schema.Field(i).Nullable}
-		read.Fields = append(read.Fields, sqltype.Field{Name: names[i], Type: s.spark, Nullable: fields[i].Nullable})
-	}
-	meta := schema.Metadata()
-	recorded := &sqltype.Type{Kind: sqltype.Struct, Fields: columns}
-	all := arrow.NewMetadata(append(meta.Keys(), schemaKey, sparkKey), append(meta.Values(), recorded.JSON(), read.JSON()))
-	out.schema = arrow.NewSchema(fields, &all)
+	out := &Writer{out: &latch{w: w}, shape: s}
+	meta := s.Schema().Metadata()
+	meta = arrow.NewMetadata(append(meta.Keys(), sparkKey), append(meta.Values(), s.Spark().JSON()))
 	props := []parquet.WriterProperty{
 		parquet.WithRootName("spark_schema"), parquet.WithRootRepetition(parquet.Repetitions.Required),
 		parquet.WithCompression(compress.Codecs.Snappy), parquet.WithStoreDecimalAsInteger(true),
 		parquet.WithDictionaryDefault(false), parquet.WithMaxRowGroupLength(BatchRows),
 	}
-	for _, f := range fields {
+	for _, f := range s.Schema().Fields() {
 		eachString(f.Type, f.Name, func(path string) { props = append(props, parquet.WithDictionaryFor(path, true)) })
 	}
 	err = guard(func() (err error) {
-		out.pq, err = pqarrow.NewFileWriter(out.schema, out.out, parquet.NewWriterProperties(props...), pqarrow.DefaultWriterProps())
+		out.pq, err = pqarrow.NewFileWriter(arrow.NewSchema(s.Schema().Fields(), &meta), out.out, parquet.NewWriterProperties(props...), pqarrow.DefaultWriterProps())
 		return err
 	})
 	if err = errors.Join(out.out.err, err); err != nil {
@@ -113,17 +94,10 @@ func (w *Writer) Write(rec arrow.Record) error {
 }
 
 func (w *Writer) write(rec arrow.Record) error {
-	if int(rec.NumCols()) != len(w.shapes) {
-		return fmt.Errorf("parquetexport: a record of %d columns for a file of %d", rec.NumCols(), len(w.shapes))
+	converted, err := w.shape.Record(rec)
+	if err != nil {
+		return err
 	}
-	columns := make([]arrow.Array, len(w.shapes))
-	for i, s := range w.shapes {
-		data := s.convert(rec.Column(i).Data())
-		defer data.Release()
-		columns[i] = array.MakeFromData(data)
-		defer columns[i].Release()
-	}
-	converted := array.NewRecord(w.schema, columns, rec.NumRows())
 	defer converted.Release()
 	for from := int64(0); from < rec.NumRows(); from += BatchRows {
 		group := converted.NewSlice(from, min(from+BatchRows, rec.NumRows()))

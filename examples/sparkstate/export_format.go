@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 
 	"github.com/sparkstate/sparkstate/checkpoint/parquetexport"
+	"github.com/sparkstate/sparkstate/checkpoint/portable"
 )
 
 // exportFormat is a format of files.
@@ -61,16 +62,9 @@ func (f exportFormat) begin(w io.Writer, seek io.WriteSeeker, t *table) (exportW
 		if err != nil {
 			return nil, output(err)
 		}
-		return columnar{p}, nil
+		return parquetFile{p}, nil
 	case asArrow:
-		if seek == nil {
-			return columnar{ipc.NewWriter(w, ipc.WithSchema(t.schema))}, nil
-		}
-		a, err := ipc.NewFileWriter(seek, ipc.WithSchema(t.schema))
-		if err != nil {
-			return nil, output(err)
-		}
-		return columnar{a}, nil
+		return beginArrow(w, seek, t.schema)
 	}
 	r := &rowSheet{sheet: sheet{format: format(f)}, key: t.key, value: t.value, limit: -1}
 	r.columns = r.rowColumns()
@@ -81,16 +75,43 @@ func (f exportFormat) begin(w io.Writer, seek io.WriteSeeker, t *table) (exportW
 	return lines{r, write}, r.sheet.begin(w)
 }
 
-// columnar is Parquet or Arrow.
-type columnar struct {
-	w interface {
+// parquetFile is a file in Parquet.
+type parquetFile struct{ *parquetexport.Writer }
+
+func (p parquetFile) record(rec arrow.Record) error { return output(p.Write(rec)) }
+func (p parquetFile) end() error                    { return output(p.Close()) }
+
+// arrowFile is a file or stream in Arrow's own format.
+type arrowFile struct {
+	shape *portable.Shape
+	w     interface {
 		Write(arrow.Record) error
 		Close() error
 	}
 }
 
-func (c columnar) record(rec arrow.Record) error { return output(c.w.Write(rec)) }
-func (c columnar) end() error                    { return output(c.w.Close()) }
+func beginArrow(w io.Writer, seek io.WriteSeeker, schema *arrow.Schema) (exportWriter, error) {
+	s, err := portable.New(schema)
+	if err != nil {
+		return nil, err
+	}
+	if seek == nil {
+		return arrowFile{s, ipc.NewWriter(w, ipc.WithSchema(s.Schema()))}, nil
+	}
+	f, err := ipc.NewFileWriter(seek, ipc.WithSchema(s.Schema()))
+	return arrowFile{s, f}, output(err)
+}
+
+func (a arrowFile) record(rec arrow.Record) error {
+	r, err := a.shape.Record(rec)
+	if err != nil {
+		return err
+	}
+	defer r.Release()
+	return output(a.w.Write(r))
+}
+
+func (a arrowFile) end() error { return output(a.w.Close()) }
 
 // lines is CSV or JSON Lines, as read and changes print them.
 type lines struct {

@@ -1,4 +1,4 @@
-package parquetexport
+package portable
 
 import (
 	"encoding/json"
@@ -30,10 +30,10 @@ func sparkType(f arrow.Field) (*sqltype.Type, error) {
 	if at := f.Metadata.FindKey("spark.type"); at >= 0 {
 		t, err := sqltype.ParseJSON([]byte(f.Metadata.Values()[at]))
 		if err != nil {
-			return nil, fmt.Errorf("parquetexport: column %q: %w", f.Name, err)
+			return nil, fmt.Errorf("portable: column %q: %w", f.Name, err)
 		}
 		if !arrow.TypeEqual(t.Arrow(), f.Type) {
-			return nil, fmt.Errorf("parquetexport: column %q is of %s, which no %s is", f.Name, f.Type, t.DDL())
+			return nil, fmt.Errorf("portable: column %q is of %s, which no %s is", f.Name, f.Type, t.DDL())
 		}
 		return t, nil
 	}
@@ -48,7 +48,7 @@ func sparkType(f arrow.Field) (*sqltype.Type, error) {
 	case *arrow.StringType:
 		return &sqltype.Type{Kind: sqltype.String}, nil
 	}
-	return nil, fmt.Errorf("parquetexport: column %q of %s has no spark.type in its metadata", f.Name, f.Type)
+	return nil, fmt.Errorf("portable: column %q of %s has no spark.type in its metadata", f.Name, f.Type)
 }
 
 func hasPair(m arrow.Metadata, key, value string) bool {

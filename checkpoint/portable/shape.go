@@ -1,4 +1,4 @@
-package parquetexport
+package portable
 
 import (
 	"math/big"
@@ -11,11 +11,11 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
-// shape says how the values of a Spark type lie in a file.
+// shape says how values of a Spark type are portable.
 type shape struct {
 	// spark is the type as which Spark reads them back.
 	spark *sqltype.Type
-	// arrow is the type as which pqarrow writes them.
+	// arrow is the type that they get.
 	arrow arrow.DataType
 	// convert makes an array of that type of one of the type that sqltype
 	// gives. The caller releases it.
@@ -104,7 +104,8 @@ func structShape(t *sqltype.Type) shape {
 	for i, f := range t.Fields {
 		s := shapeOf(f.Type)
 		spark.Fields[i] = sqltype.Field{Name: names[i], Type: s.spark, Nullable: true}
-		fields[i] = arrow.Field{Name: names[i], Type: s.arrow, Nullable: true}
+		fields[i] = f.Arrow()
+		fields[i].Name, fields[i].Type = names[i], s.arrow
 		converts[i] = s.convert
 	}
 	to := arrow.StructOf(fields...)

@@ -1,4 +1,4 @@
-package parquetexport
+package portable
 
 import (
 	"strconv"
@@ -10,7 +10,7 @@ import (
 // emptyColumn is the only column of a struct that has none.
 const emptyColumn = "_empty"
 
-// uniqueNames returns the names of columns as they are in a file.
+// uniqueNames returns portable names of columns.
 func uniqueNames(fields []sqltype.Field) []string {
 	taken := make(map[string]bool, len(fields))
 	for _, f := range fields {
