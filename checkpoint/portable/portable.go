@@ -16,6 +16,7 @@ const SchemaKey = "sparkstate.schema"
 // Shape makes portable records of those of one schema. It may be used from
 // several goroutines.
 type Shape struct {
+	from   *arrow.Schema
 	schema *arrow.Schema
 	spark  *sqltype.Type
 	shapes []shape
@@ -31,7 +32,7 @@ func New(schema *arrow.Schema) (*Shape, error) {
 		return nil, err
 	}
 	names := uniqueNames(columns)
-	s := &Shape{spark: &sqltype.Type{Kind: sqltype.Struct}, shapes: make([]shape, len(columns))}
+	s := &Shape{from: schema, spark: &sqltype.Type{Kind: sqltype.Struct}, shapes: make([]shape, len(columns))}
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
 		s.shapes[i] = shapeOf(c.Type)
@@ -62,6 +63,9 @@ func (s *Shape) Record(rec arrow.Record) (arrow.Record, error) {
 	}
 	columns := make([]arrow.Array, len(s.shapes))
 	for i, sh := range s.shapes {
+		if t := rec.Column(i).DataType(); !arrow.TypeEqual(t, s.from.Field(i).Type) {
+			return nil, fmt.Errorf("portable: column %d of a record is of %s, and the schema's of %s", i, t, s.from.Field(i).Type)
+		}
 		data := sh.convert(rec.Column(i).Data())
 		defer data.Release()
 		columns[i] = array.MakeFromData(data)
