@@ -224,7 +224,7 @@ func TestBatchesConf(t *testing.T) {
        3  added    x                                   –
 `, out)
 	_, out, _ = sparkstate("batches", dir, "--conf", "--format", "csv", "--from", "3")
-	assert.Equal(t, "batch_id,change,key,before,after\n3,first,spark.sql.shuffle.partitions,,8\n3,first,x,,\n", out)
+	assert.Equal(t, "batch_id,change,key,before,after\n3,first,spark.sql.shuffle.partitions,,8\n3,first,x,,\"\"\n", out)
 	code, out, _ = sparkstate("batches", dir, "--format", "jsonl")
 	assert.Equal(t, exitInput, code)
 	rows := rowsOf(t, out)

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -93,7 +92,6 @@ type sheet struct {
 	footer []field
 
 	w    *bufio.Writer
-	csv  *csv.Writer
 	text [][]string // the rows of a table, kept until their widths are known
 	rows int64
 }
@@ -112,8 +110,12 @@ func (s *sheet) begin(w io.Writer) error {
 	case asTable:
 		s.text = [][]string{s.names()}
 	case asCSV:
-		s.csv = csv.NewWriter(s.w)
-		return output(s.csv.Write(s.names()))
+		b := s.w.AvailableBuffer()
+		for _, name := range s.names() {
+			b = append(appendCSV(b, name), ',')
+		}
+		_, err := s.w.Write(endCSV(b))
+		return output(err)
 	case asJSON:
 		b := []byte{'{'}
 		for _, f := range s.header {
@@ -169,11 +171,14 @@ func (s *sheet) row(cells ...cell) error {
 		}
 		s.text = append(s.text, text)
 	case asCSV:
-		text := make([]string, len(cells))
-		for i, c := range cells {
-			text[i] = c.plain("")
+		b := s.w.AvailableBuffer()
+		for _, c := range cells {
+			if string(c) != "null" {
+				b = appendCSV(b, c.plain(""))
+			}
+			b = append(b, ',')
 		}
-		err = s.csv.Write(text)
+		_, err = s.w.Write(endCSV(b))
 	default:
 		if s.format == asJSON && s.rows > 1 {
 			err = s.w.WriteByte(',')
@@ -206,11 +211,6 @@ func (s *sheet) end() error {
 		if _, err := s.w.WriteString(s.table()); err != nil {
 			return output(err)
 		}
-	case asCSV:
-		s.csv.Flush()
-		if err := s.csv.Error(); err != nil {
-			return output(err)
-		}
 	case asJSON:
 		b := []byte("]")
 		for _, f := range s.footer {
@@ -222,6 +222,25 @@ func (s *sheet) end() error {
 		}
 	}
 	return output(s.w.Flush())
+}
+
+// appendCSV appends a field. One that is empty is quoted, so that it is not a
+// null: of that there is nothing between the commas.
+func appendCSV(b []byte, text string) []byte {
+	if text != "" && !strings.ContainsAny(text, ",\"\r\n") && text[0] != ' ' && text[0] != '\t' {
+		return append(b, text...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(text, `"`, `""`)...)
+	return append(b, '"')
+}
+
+// endCSV makes a line end of the comma behind the last field.
+func endCSV(b []byte) []byte {
+	if n := len(b); n > 0 {
+		b[n-1] = '\n'
+	}
+	return b
 }
 
 // short cuts a cell of a table, and takes out what would move the cursor.
