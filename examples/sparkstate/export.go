@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
@@ -185,7 +187,7 @@ func (x *exporting) storeTable(cmd *cobra.Command, s *checkpoint.Store) (*table,
 	if !x.changes {
 		t.schema, err = s.Schema()
 		t.records = s.Records
-		return t, err
+		return t, orGiven(err)
 	}
 	from, to, err := batchRange(cmd, at, x.first, x.last)
 	if err != nil {
@@ -196,7 +198,15 @@ func (x *exporting) storeTable(cmd *cobra.Command, s *checkpoint.Store) (*table,
 	t.records = func(ctx context.Context, opts ...checkpoint.Option) iter.Seq2[arrow.Record, error] {
 		return s.Changes(ctx, from, to, opts...)
 	}
-	return t, err
+	return t, orGiven(err)
+}
+
+// orGiven adds to an error that no schema is known how to give one.
+func orGiven(err error) error {
+	if errors.Is(err, statestore.ErrNoSchema) {
+		err = fmt.Errorf("%w; give one with --key-schema and --value-schema", err)
+	}
+	return err
 }
 
 func (x *exporting) sideTable(cmd *cobra.Command, cp *checkpoint.Checkpoint) (*table, error) {

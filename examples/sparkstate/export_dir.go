@@ -177,9 +177,11 @@ func (d *exportDir) check(overwrite bool) (inTheWay []string, err error) {
 	case noted && there.same(d.note):
 		return nil, nil
 	}
+	whole := false // as opposed to what a run that was killed has left
 	for _, e := range entries {
 		if partFile.MatchString(e.Name()) {
 			inTheWay = append(inTheWay, e.Name())
+			whole = whole || e.Name()[0] != '.'
 		}
 	}
 	if overwrite {
@@ -189,7 +191,7 @@ func (d *exportDir) check(overwrite bool) (inTheWay []string, err error) {
 	switch {
 	case noted:
 		return nil, usagef("%s holds %s, and this is %s; %s", d.path, there, d.note, instead)
-	case len(inTheWay) > 0:
+	case whole:
 		return nil, usagef("%s holds files of an export, but no %s tells of which state; %s", d.path, exportNote, instead)
 	}
 	return nil, nil

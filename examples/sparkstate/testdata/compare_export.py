@@ -25,6 +25,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 
+decimal.getcontext().prec = 60  # or normalize would round
 EPOCH = dt.datetime(1970, 1, 1)
 UNITS = {"years": (12, 0, 0), "months": (1, 0, 0), "days": (0, 1, 0), "hours": (0, 0, 3600 * 10**6),
          "minutes": (0, 0, 60 * 10**6), "seconds": (0, 0, 10**6)}
