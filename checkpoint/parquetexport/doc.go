@@ -1,7 +1,8 @@
 // Package parquetexport writes the library's Arrow records as Parquet files,
 // through pqarrow. It is a package of its own because pqarrow links gRPC,
 // Thrift and three more compressions into whatever imports it: no other package
-// of the library does.
+// of the library does. A program that links the Parquet of arrow-go v18 cannot
+// link this one too: there, see examples/arrowv18.
 //
 // The columns are those that package portable makes of the records. A Spark type
 // lies in the file as Spark itself would write it, where Spark can; beyond that,

@@ -7,8 +7,9 @@
 // given back to it once the last v18 array that uses it has been released.
 //
 // It is a module of its own, so that sparkstate does not need v18. A program
-// that links it may use v18 for everything else, Parquet included. It must not
+// that links it may use v18 for everything else, Parquet included. It cannot
 // link the Parquet of v17 as well, which is what sparkstate's package
-// parquetexport does: both register the same names. Package portable of
+// parquetexport does: both define the same symbols, and Go's linker refuses
+// ("duplicated definition of symbol clib._memcpy"). Package portable of
 // sparkstate, which shapes records for Parquet, needs neither.
 package arrowv18

@@ -105,3 +105,41 @@ func TestElsewhereEqualsSpark(t *testing.T) {
 	assert.Equal(t, last, strings.TrimSpace(string(out)), "differences")
 	t.Log(last)
 }
+
+// The recipes of the README, as they stand there.
+func TestRecipes(t *testing.T) {
+	dir := t.TempDir()
+	code, _, errs := sparkstate("export", adBilling, "-o", filepath.Join(dir, "out"))
+	require.Zero(t, code, errs)
+	code, stream, errs := sparkstate("export", adBilling, "--operator", "0", "--format", "arrow", "-o", "-")
+	require.Zero(t, code, errs)
+	for _, c := range []struct {
+		module, python string
+		want           []string
+	}{
+		{"duckdb", `import duckdb
+print(duckdb.sql("SELECT key.adviser_id, count(*) AS profiles FROM 'out/dedupe_1/default/*.parquet' GROUP BY ALL ORDER BY profiles DESC LIMIT 1"))`,
+			[]string{"adviser_hot", "195"}},
+		{"polars", `import polars as pl
+print(pl.scan_parquet("out/stateStoreSave_0/default/*.parquet").unnest("key", "value").group_by("adviser_id").agg(pl.col("count").sum()).sort("count", descending=True).head(1).collect())`,
+			[]string{"adviser_hot", "32"}},
+		{"pandas", `import pandas as pd
+df = pd.read_parquet("out/dedupe_1/default")
+print(pd.json_normalize(df["key"]).groupby("adviser_id").size().nlargest(1))`,
+			[]string{"adviser_hot", "195"}},
+		{"pyarrow", `import sys, pyarrow.ipc
+print(pyarrow.ipc.open_stream(sys.stdin.buffer).read_pandas().shape)`,
+			[]string{"(39, 3)"}},
+	} {
+		t.Run(c.module, func(t *testing.T) {
+			cmd := exec.Command(pythonWith(t, c.module), "-c", c.python)
+			cmd.Dir, cmd.Stdin = dir, strings.NewReader(stream)
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(out))
+			for _, w := range c.want {
+				assert.Contains(t, string(out), w)
+			}
+			t.Log(string(out))
+		})
+	}
+}
