@@ -180,7 +180,6 @@ def from_file(v, t):
     return v
 
 
-
 def pyarrow_rows(job):
     table = pa.dataset.dataset(glob.glob(job["dir"] + "/part-*"), format=job["format"]).to_table()
     return table.to_pylist()
