@@ -476,17 +476,15 @@ func (x *examination) sourceLogsAbove(batch int64) []string {
 			continue
 		}
 		dir := path.Join(x.cp.at.root, "sources", s.ID)
-		entries, err := fs.ReadDir(x.cp.fsys, dir)
-		if err != nil {
-			continue // not there, as in copies without sources/
-		}
-		for _, e := range entries {
+		_ = x.cp.eachEntry(dir, func(e fs.DirEntry) bool { // not there, as in copies without sources/
 			number, _, _ := strings.Cut(e.Name(), ".")
 			if n, ok := decimal(number); ok && n > end.Number {
 				out = append(out, path.Join(dir, e.Name()))
 			}
-		}
+			return true
+		})
 	}
+	slices.Sort(out)
 	return out
 }
 

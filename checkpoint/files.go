@@ -14,15 +14,11 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/sidecar"
 )
 
-// maxSmallFile bounds what is read of a log, schema or metadata file, in
-// bytes. Offset logs of wide Kafka topics reach megabytes.
-const maxSmallFile = 64 << 20
-
 // readSmall reads a file whole and verifies it by Hadoop's hidden sidecar,
 // where there is one. With strict set a mismatch is an error; otherwise, and
 // for everything that is wrong with the sidecar itself, it is a warning.
 func (c *Checkpoint) readSmall(name string, strict bool) ([]byte, error) {
-	b, err := readBounded(c.fsys, name, maxSmallFile)
+	b, err := readBounded(c.fsys, name, c.limits.FileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +27,7 @@ func (c *Checkpoint) readSmall(name string, strict bool) ([]byte, error) {
 	}
 	dir, base := path.Split(name)
 	crc := dir + sidecar.HadoopName(base)
-	sums, err := readBounded(c.fsys, crc, sidecar.HadoopSize(maxSmallFile))
+	sums, err := readBounded(c.fsys, crc, sidecar.HadoopSize(int64(len(b))))
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
@@ -93,21 +89,27 @@ func readBounded(fsys fs.FS, name string, limit int64) (_ []byte, err error) {
 	return b, nil
 }
 
+// eachEntry calls fn with the entries of a directory, in no order, until fn
+// returns false.
+func (c *Checkpoint) eachEntry(dir string, fn func(fs.DirEntry) bool) error {
+	return provider.EachEntry(c.fsys, dir, c.limits.DirectoryEntries, fn)
+}
+
 // numbered returns the decimal names of a directory in ascending order;
 // directories or files, as asked. A directory that does not exist has none.
-func numbered(fsys fs.FS, dir string, dirs bool) ([]int64, error) {
-	entries, err := provider.ReadDir(fsys, dir)
+func (c *Checkpoint) numbered(dir string, dirs bool) ([]int64, error) {
+	var out []int64
+	err := c.eachEntry(dir, func(e fs.DirEntry) bool {
+		if n, ok := decimal(e.Name()); ok && e.IsDir() == dirs {
+			out = append(out, n)
+		}
+		return true
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	var out []int64
-	for _, e := range entries {
-		if n, ok := decimal(e.Name()); ok && e.IsDir() == dirs {
-			out = append(out, n)
-		}
 	}
 	slices.Sort(out)
 	return out, nil

@@ -410,19 +410,16 @@ func findUnrecordedStores(x *examination, add func(Finding)) {
 			if i == look {
 				break
 			}
-			entries, err := fs.ReadDir(x.cp.fsys, o.dirs[p])
-			if err != nil {
-				continue // it cannot be listed, and that is found
-			}
-			for _, e := range entries {
+			_ = x.cp.eachEntry(o.dirs[p], func(e fs.DirEntry) bool { // what cannot be listed is found elsewhere
 				if !isStoreDir(e) || known[e.Name()] {
-					continue
+					return true
 				}
 				known[e.Name()] = true
 				f := anywhere("there is a store %s, which the metadata of operator %s does not name", e.Name(), o.Label())
 				f.Operator, f.Store, f.File = o.id, e.Name(), path.Join(o.dirs[p], e.Name())
 				add(f)
-			}
+				return true
+			})
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sparkstate/sparkstate/statestore/hdfs"
@@ -24,40 +26,45 @@ const (
 
 // classify looks at a directory, and into a few of those below it, to tell
 // what it is.
-func classify(fsys fs.FS, dir string) (level, error) { return classifyTo(fsys, dir, 2) }
+func (c *Checkpoint) classify(dir string) (level, error) { return c.classifyTo(dir, 2) }
 
 // classifyTo looks so many levels down: a state directory has partitions two
 // below.
-func classifyTo(fsys fs.FS, dir string, depth int) (level, error) {
-	entries, err := provider.ReadDir(fsys, dir)
-	if err != nil {
-		return levelNone, err
-	}
-	for _, e := range entries {
-		switch e.Name() {
-		case "offsets", "commits", "state":
-			if e.IsDir() {
-				return levelRoot, nil
+func (c *Checkpoint) classifyTo(dir string, depth int) (level, error) {
+	found := levelNone
+	var ids []int64
+	var stores []string
+	err := c.eachEntry(dir, func(e fs.DirEntry) bool {
+		name := e.Name()
+		n, number := decimal(name)
+		switch {
+		case !e.IsDir():
+			if isStateFile(name) {
+				found = levelPartition
 			}
+		case name == "offsets", name == "commits", name == "state":
+			found = levelRoot
+			return false
+		case number:
+			ids = append(ids, n)
+		case isStoreDir(e):
+			stores = append(stores, name)
 		}
+		return true
+	})
+	if err != nil || found != levelNone {
+		return found, err
 	}
-	if ok, err := isPartition(fsys, dir, entries); ok || err != nil {
+	if ok, err := c.holdsStores(dir, stores); ok || err != nil {
 		return levelPartition, err
 	}
 	if depth == 0 {
 		return levelNone, nil
 	}
 	// Any of the first few tells; a partition may be empty.
-	const look = 8
-	seen := 0
-	for _, e := range entries {
-		if _, ok := decimal(e.Name()); !ok || !e.IsDir() {
-			continue
-		}
-		if seen++; seen > look {
-			break
-		}
-		switch below, err := classifyTo(fsys, path.Join(dir, e.Name()), depth-1); {
+	slices.Sort(ids)
+	for _, id := range ids[:min(len(ids), 8)] {
+		switch below, err := c.classifyTo(path.Join(dir, strconv.FormatInt(id, 10)), depth-1); {
 		case err != nil:
 			return levelNone, err
 		case below == levelPartition:
@@ -69,25 +76,18 @@ func classifyTo(fsys fs.FS, dir string, depth int) (level, error) {
 	return levelNone, nil
 }
 
-// isPartition says whether a directory holds files of a store, or stores.
-func isPartition(fsys fs.FS, dir string, entries []fs.DirEntry) (bool, error) {
-	for _, e := range entries {
-		if !e.IsDir() && isStateFile(e.Name()) {
-			return true, nil
-		}
-	}
-	for _, e := range entries {
-		if !isStoreDir(e) {
-			continue
-		}
-		inner, err := provider.ReadDir(fsys, path.Join(dir, e.Name()))
-		if err != nil {
-			return false, err
-		}
-		for _, i := range inner {
-			if !i.IsDir() && isStateFile(i.Name()) {
-				return true, nil
-			}
+// holdsStores says whether a directory has one below that holds the files of a
+// store. Any of the first few tells: no operator has more than four.
+func (c *Checkpoint) holdsStores(dir string, names []string) (bool, error) {
+	slices.Sort(names)
+	for _, name := range names[:min(len(names), 16)] {
+		found := false
+		err := c.eachEntry(path.Join(dir, name), func(e fs.DirEntry) bool {
+			found = !e.IsDir() && isStateFile(e.Name())
+			return !found
+		})
+		if err != nil || found {
+			return found, err
 		}
 	}
 	return false, nil
@@ -134,8 +134,8 @@ type place struct {
 // locate finds out what dir is. A partition or operator given on its own is
 // taken for the whole; its ids come from the names of the path, where they are
 // numbers, and are 0 otherwise.
-func locate(fsys fs.FS, dir, name string) (place, error) {
-	lv, err := classify(fsys, dir)
+func (c *Checkpoint) locate(dir, name string) (place, error) {
+	lv, err := c.classify(dir)
 	if err != nil {
 		return place{}, err
 	}
@@ -151,7 +151,7 @@ func locate(fsys fs.FS, dir, name string) (place, error) {
 	case levelRoot:
 		return place{root: dir}, nil
 	case levelState:
-		ids, err := numbered(fsys, dir, true)
+		ids, err := c.numbered(dir, true)
 		if err != nil {
 			return place{}, err
 		}
@@ -182,18 +182,22 @@ const maxID = 1<<20 - 1
 
 // descend looks for the one directory below that is a checkpoint, as in a zip
 // file or in a folder made around it.
-func descend(fsys fs.FS, dir string) (string, error) {
-	entries, err := provider.ReadDir(fsys, dir)
-	if err != nil {
+func (c *Checkpoint) descend(dir string) (string, error) {
+	var names []string
+	if err := c.eachEntry(dir, func(e fs.DirEntry) bool {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+		return true
+	}); err != nil {
 		return "", err
 	}
+	slices.Sort(names)
+	const look = 1000 // directories, of whatever it is that this is not
 	var found []string
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		sub := path.Join(dir, e.Name())
-		lv, err := classify(fsys, sub)
+	for _, name := range names[:min(len(names), look)] {
+		sub := path.Join(dir, name)
+		lv, err := c.classify(sub)
 		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			return "", err
 		}

@@ -92,7 +92,7 @@ func ParseOperatorMetadata(b []byte) (*OperatorMetadata, error) {
 // directory exists: of its files, the newest that is not newer than the batch.
 func (c *Checkpoint) operatorMetadata(dir string, batch int64) (*OperatorMetadata, error) {
 	name := path.Join(dir, "_metadata", "metadata")
-	batches, err := numbered(c.fsys, path.Join(dir, "_metadata", "v2"), false)
+	batches, err := c.numbered(path.Join(dir, "_metadata", "v2"), false)
 	if err != nil {
 		return nil, err
 	}

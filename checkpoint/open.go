@@ -26,6 +26,7 @@ type Checkpoint struct {
 	at      place
 	notes   []string
 
+	limits         Limits
 	ignoreSidecars bool
 	warnTo         func(error)
 	warnMu         sync.Mutex
@@ -223,16 +224,16 @@ func OpenFS(fsys fs.FS, root string, opts ...OpenOption) (*Checkpoint, error) {
 // open opens the checkpoint in dir of fsys. full is its whole path, the last
 // elements of which may be the ids of a partial copy; shown is for messages.
 func open(fsys fs.FS, dir, full, shown string, opts []OpenOption) (*Checkpoint, error) {
-	c := &Checkpoint{fsys: fsys, path: shown, dir: dir, confBatch: -1}
+	c := &Checkpoint{fsys: fsys, path: shown, dir: dir, confBatch: -1, limits: Limits{}.orDefaults()}
 	for _, o := range opts {
 		o(c)
 	}
-	at, err := locate(fsys, dir, full)
+	at, err := c.locate(dir, full)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
 	if at.root == "" && at.operators == nil {
-		sub, err := descend(fsys, dir)
+		sub, err := c.descend(dir)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", shown, err)
@@ -299,10 +300,10 @@ func (c *Checkpoint) readLogs() error {
 		return nil
 	}
 	var err error
-	if c.planned, err = numbered(c.fsys, path.Join(c.at.root, "offsets"), false); err != nil {
+	if c.planned, err = c.numbered(path.Join(c.at.root, "offsets"), false); err != nil {
 		return err
 	}
-	if c.committed, err = numbered(c.fsys, path.Join(c.at.root, "commits"), false); err != nil {
+	if c.committed, err = c.numbered(path.Join(c.at.root, "commits"), false); err != nil {
 		return err
 	}
 	if st, err := fs.Stat(c.fsys, path.Join(c.at.root, "commits")); err == nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
@@ -106,7 +105,7 @@ func (c *Checkpoint) findOperators() error {
 	if dirs == nil {
 		dirs = make(map[int]string)
 		state := path.Join(c.at.root, "state")
-		ids, err := numbered(c.fsys, state, true)
+		ids, err := c.numbered(state, true)
 		if err != nil {
 			return err
 		}
@@ -129,7 +128,7 @@ func (c *Checkpoint) findOperators() error {
 func (c *Checkpoint) findOperator(id int, dir string) (*Operator, error) {
 	o := &Operator{cp: c, id: id, dir: dir, dirs: c.at.partition}
 	if o.dirs == nil {
-		ids, err := numbered(c.fsys, dir, true)
+		ids, err := c.numbered(dir, true)
 		if err != nil {
 			return nil, err
 		}
@@ -189,19 +188,20 @@ func (o *Operator) storeNames() ([]string, error) {
 		if i == look {
 			break
 		}
-		entries, err := provider.ReadDir(o.cp.fsys, o.dirs[p])
-		if err != nil {
-			return nil, err
-		}
 		var names []string
-		for _, e := range entries {
-			switch {
-			case !e.IsDir() && isStateFile(e.Name()):
-				return []string{defaultStore}, nil
-			case isStoreDir(e):
+		unnamed := false
+		if err := o.cp.eachEntry(o.dirs[p], func(e fs.DirEntry) bool {
+			if unnamed = !e.IsDir() && isStateFile(e.Name()); isStoreDir(e) {
 				names = append(names, e.Name())
 			}
+			return !unnamed
+		}); err != nil {
+			return nil, err
 		}
+		if unnamed {
+			return []string{defaultStore}, nil
+		}
+		slices.Sort(names)
 		if len(names) > 0 {
 			return names, nil
 		}

@@ -7,8 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/sparkstate/sparkstate/statestore/provider"
 )
 
 // Format is the layout of the state files.
@@ -87,14 +85,14 @@ func (c *Checkpoint) findFormat() (Format, bool) {
 			if i == look {
 				break
 			}
-			if f, ok := formatOf(c.fsys, o.dirs[p]); ok {
+			if f, ok := c.formatOf(o.dirs[p]); ok {
 				return f, true
 			}
 			for _, s := range o.stores {
 				if s.name == defaultStore {
 					continue
 				}
-				if f, ok := formatOf(c.fsys, path.Join(o.dirs[p], s.name)); ok {
+				if f, ok := c.formatOf(path.Join(o.dirs[p], s.name)); ok {
 					return f, true
 				}
 			}
@@ -103,19 +101,19 @@ func (c *Checkpoint) findFormat() (Format, bool) {
 	return OtherFormat, false
 }
 
-func formatOf(fsys fs.FS, dir string) (Format, bool) {
-	entries, err := provider.ReadDir(fsys, dir)
-	if err != nil {
-		return OtherFormat, false // whoever reads it will say so
-	}
-	for _, e := range entries {
+// formatOf tells by the names in a directory who wrote its files. Where those of
+// two formats lie together, it is HDFS.
+func (c *Checkpoint) formatOf(dir string) (format Format, ok bool) {
+	_ = c.eachEntry(dir, func(e fs.DirEntry) bool { // whoever reads it says what is wrong
 		switch {
 		case e.IsDir():
 		case isHDFSFile(e.Name()):
-			return HDFS, true
+			format, ok = HDFS, true
+			return false
 		case isRocksDBFile(e.Name()):
-			return RocksDB, true
+			format, ok = RocksDB, true
 		}
-	}
-	return OtherFormat, false
+		return true
+	})
+	return format, ok
 }

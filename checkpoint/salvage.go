@@ -104,16 +104,9 @@ func (s *Store) damagedPartition(id int) (*hdfs.Partition, error) {
 	if !ok {
 		return nil, nil
 	}
-	p, err := s.openPartition(dir)
+	p, err := s.listPartition(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	h, ok := p.(*hdfs.Partition)
-	if !ok {
-		return nil, fmt.Errorf("%s: opened as %T", dir, p)
-	}
-	return h, nil
+	return p, err
 }

@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/sparkstate/sparkstate/statestore"
-	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sidecar"
 )
 
@@ -47,23 +46,23 @@ func (c *Checkpoint) SourceLogs() ([]*SourceLog, error) {
 		return nil, nil
 	}
 	dir := path.Join(c.at.root, "sources")
-	entries, err := provider.ReadDir(c.fsys, dir)
+	var out []*SourceLog
+	err := c.eachEntry(dir, func(e fs.DirEntry) bool {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			out = append(out, &SourceLog{cp: c, name: e.Name(), dir: path.Join(dir, e.Name())})
+		}
+		return true
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var out []*SourceLog
-	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		l := &SourceLog{cp: c, name: e.Name(), dir: path.Join(dir, e.Name())}
+	for _, l := range out {
 		if err := l.list(); err != nil {
 			return nil, err
 		}
-		out = append(out, l)
 	}
 	slices.SortFunc(out, func(a, b *SourceLog) int {
 		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.name, b.name))
@@ -80,21 +79,19 @@ func (l *SourceLog) order() uint64 {
 }
 
 func (l *SourceLog) list() error {
-	entries, err := provider.ReadDir(l.cp.fsys, l.dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			continue
-		}
-		if n, ok := decimal(e.Name()); ok {
+	if err := l.cp.eachEntry(l.dir, func(e fs.DirEntry) bool {
+		stem, compact := strings.CutSuffix(e.Name(), compactSuffix)
+		n, ok := decimal(stem)
+		switch {
+		case !ok || e.IsDir():
+		case compact:
+			l.compact = append(l.compact, n)
+		default:
 			l.plain = append(l.plain, n)
-		} else if stem, ok := strings.CutSuffix(e.Name(), compactSuffix); ok {
-			if n, ok := decimal(stem); ok {
-				l.compact = append(l.compact, n)
-			}
 		}
+		return true
+	}); err != nil {
+		return err
 	}
 	slices.Sort(l.plain)
 	slices.Sort(l.compact)
@@ -315,9 +312,14 @@ func (l *SourceLog) open(name string) (io.ReadCloser, error) {
 	if !st.Mode().IsRegular() {
 		return nil, &statestore.FileError{Path: name, Offset: -1, Kind: statestore.ErrCorrupt, Detail: "not a regular file"}
 	}
-	f, err := c.fsys.Open(name)
-	if err != nil || c.ignoreSidecars {
-		return f, err
+	opened, err := c.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	// A file that never ends is none.
+	f := readCloser{io.LimitReader(opened, st.Size()), opened}
+	if c.ignoreSidecars {
+		return f, nil
 	}
 	dir, base := path.Split(name)
 	crc := dir + sidecar.HadoopName(base)
@@ -334,10 +336,13 @@ func (l *SourceLog) open(name string) (io.ReadCloser, error) {
 		return f, nil
 	}
 	verified := h.Reader(f, func(err error) { c.warn(statestore.WithPath(err, name)) })
-	return struct {
-		io.Reader
-		io.Closer
-	}{verified, f}, nil
+	return readCloser{verified, opened}, nil
+}
+
+// readCloser reads from the one and closes the other.
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
 
 // maxVerified is the size up to which a log is verified, in bytes: the sums

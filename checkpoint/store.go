@@ -150,13 +150,23 @@ func (s *Store) dirs() map[int]string {
 	return out
 }
 
-// openPartition opens a partition with the provider that wrote it.
+// openPartition opens a partition with the provider that wrote it. It may be
+// one of a running query.
 func (s *Store) openPartition(dir string) (provider.Partition, error) {
+	return provider.Relisting(func() (provider.Partition, error) { return s.listPartition(dir) })
+}
+
+// listPartition opens a partition as it is at this moment.
+func (s *Store) listPartition(dir string) (*hdfs.Partition, error) {
 	c := s.op.cp
 	cfg := hdfs.Config{
 		Codec:          codec.Unknown,
 		RowChecksum:    strings.EqualFold(c.conf[ConfRowChecksum], "true"),
 		IgnoreSidecars: c.ignoreSidecars,
+		MaxRowBytes:    c.limits.RowBytes,
+		MaxBlockBytes:  c.limits.BlockBytes,
+		MaxWindowBytes: c.limits.WindowBytes,
+		MaxEntries:     c.limits.DirectoryEntries,
 		Warn:           c.warn,
 	}
 	if c.conf != nil {
@@ -233,7 +243,7 @@ func (s *Store) sample(test func(statestore.Entry) bool) bool {
 		if i == partitions || n >= rows {
 			break
 		}
-		if f, ok := formatOf(s.op.cp.fsys, dirs[p]); !ok || f != HDFS {
+		if f, ok := s.op.cp.formatOf(dirs[p]); !ok || f != HDFS {
 			continue
 		}
 		part, err := s.openPartition(dirs[p])

@@ -110,7 +110,7 @@ func sizeOf(ctx context.Context, p provider.Partition, files []provider.File) (i
 	}
 	n := int64(0)
 	for _, f := range files {
-		n += f.Size
+		n += max(f.Size, 0)
 	}
 	return n, nil
 }

@@ -63,12 +63,15 @@ func (p *Partition) open(name string) (_ *file, err error) {
 	}
 	p.l.setSize(name, st.Size())
 	fl := &file{p: p, path: full, size: st.Size(), f: f}
+	// What is appended from now on is not the file that was opened, and a file
+	// that never ends is none.
+	body := io.LimitReader(f, fl.size)
 	var head [codec.HeadLen]byte
-	n, err := io.ReadFull(f, head[:])
+	n, err := io.ReadFull(body, head[:])
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, fail(err)
 	}
-	fl.stored = io.MultiReader(bytes.NewReader(head[:n]), f)
+	fl.stored = io.MultiReader(bytes.NewReader(head[:n]), body)
 	// What is no codec's at all is said so first: it explains more than a
 	// checksum that differs.
 	if c := codec.Sniff(head[:n], fl.size); c != codec.Unknown {
@@ -76,12 +79,7 @@ func (p *Partition) open(name string) (_ *file, err error) {
 			return nil, fail(err)
 		}
 	}
-	if r, ok := readers.Get().(*codec.Reader); ok {
-		fl.dec, err = r, r.Reset(fl.stored, fl.size)
-	} else {
-		fl.dec, err = codec.NewReader(fl.stored, fl.size)
-	}
-	if err != nil {
+	if fl.dec, err = p.decoder(fl.stored, fl.size); err != nil {
 		return nil, fail(uncategorized(err))
 	}
 	if want := p.cfg.Codec; want != codec.Unknown && fl.dec.Codec() != want {
@@ -91,14 +89,34 @@ func (p *Partition) open(name string) (_ *file, err error) {
 	return fl, nil
 }
 
+// limited says whether the partition has limits of its own for decompression.
+func (p *Partition) limited() bool { return p.cfg.MaxBlockBytes > 0 || p.cfg.MaxWindowBytes > 0 }
+
+// decoder returns a decoder of the stored bytes: one that was used before,
+// unless it has other limits.
+func (p *Partition) decoder(r io.Reader, size int64) (*codec.Reader, error) {
+	var opts []codec.Option
+	if n := p.cfg.MaxBlockBytes; n > 0 {
+		opts = append(opts, codec.WithMaxBlock(n))
+	}
+	if n := p.cfg.MaxWindowBytes; n > 0 {
+		opts = append(opts, codec.WithMaxWindow(n))
+	}
+	if !p.limited() {
+		if d, ok := readers.Get().(*codec.Reader); ok {
+			return d, d.Reset(r, size)
+		}
+	}
+	return codec.NewReader(r, size, opts...)
+}
+
 // regular refuses what is not a plain file before it is opened: opening a
 // FIFO would block for ever.
 func (p *Partition) regular(name string) error {
-	e, ok := p.l.names[name]
+	mode, ok := p.l.has(name)
 	if !ok {
 		return fs.ErrNotExist
 	}
-	mode := e.Type()
 	if mode&fs.ModeSymlink != 0 {
 		st, err := fs.Stat(p.fsys, path.Join(p.dir, name))
 		if err != nil {
@@ -150,7 +168,7 @@ func (fl *file) verify(name string, c codec.Codec) error {
 	case strict:
 		// The sum is over the whole file, so it takes a pass of its own before
 		// any byte is believed.
-		return p.checkWhole(fl.path, s)
+		return p.checkWhole(fl.path, fl.size, s)
 	}
 	fl.spark, fl.digest = s, sidecar.NewDigest()
 	fl.stored = io.TeeReader(fl.stored, fl.digest)
@@ -160,7 +178,7 @@ func (fl *file) verify(name string, c codec.Codec) error {
 // sidecar reads a sidecar that the listing shows. One that cannot be read is
 // worth a warning, no more: sidecars are never required.
 func (p *Partition) sidecar(name string, limit int64) ([]byte, bool) {
-	if _, ok := p.l.names[name]; !ok {
+	if _, ok := p.l.has(name); !ok {
 		return nil, false
 	}
 	full := path.Join(p.dir, name)
@@ -182,7 +200,7 @@ func (p *Partition) sidecar(name string, limit int64) ([]byte, bool) {
 	return b, true
 }
 
-func (p *Partition) checkWhole(full string, s *sidecar.Spark) (err error) {
+func (p *Partition) checkWhole(full string, size int64, s *sidecar.Spark) (err error) {
 	f, err := p.fsys.Open(full)
 	if err != nil {
 		return err
@@ -193,7 +211,7 @@ func (p *Partition) checkWhole(full string, s *sidecar.Spark) (err error) {
 		}
 	}()
 	d := sidecar.NewDigest()
-	if err := d.Copy(f); err != nil {
+	if err := d.Copy(io.LimitReader(f, size)); err != nil {
 		return err
 	}
 	return s.Check(d)
@@ -220,7 +238,9 @@ func (fl *file) finish() {
 func (fl *file) close() {
 	if fl.dec != nil {
 		_ = fl.dec.Close()
-		readers.Put(fl.dec)
+		if !fl.p.limited() {
+			readers.Put(fl.dec)
+		}
 	}
 	_ = fl.f.Close()
 }

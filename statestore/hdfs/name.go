@@ -46,10 +46,11 @@ func ParseName(name string) (provider.FileKind, int64) {
 	return provider.OtherFile, 0
 }
 
-// listing is a partition directory, read once.
+// listing is a partition directory, read once. It holds as little as it can of
+// each name, because there may be a million.
 type listing struct {
 	files     []provider.File // by version, then name; without sizes
-	names     map[string]fs.DirEntry
+	special   map[string]fs.FileMode
 	deltas    []int64 // ascending
 	snapshots []int64 // ascending
 
@@ -74,32 +75,54 @@ func (l *listing) setSize(name string, n int64) {
 	l.sizes[name] = n
 }
 
-func list(fsys fs.FS, dir string) (*listing, error) {
-	entries, err := provider.ReadDir(fsys, dir)
-	if err != nil {
-		return nil, err
-	}
-	l := &listing{names: make(map[string]fs.DirEntry, len(entries))}
-	for _, e := range entries {
+// list lists a directory of at most limit entries; see provider.EachEntry.
+func list(fsys fs.FS, dir string, limit int) (*listing, error) {
+	l := &listing{}
+	err := provider.EachEntry(fsys, dir, limit, func(e fs.DirEntry) bool {
 		if e.IsDir() {
-			continue
+			return true
 		}
 		kind, v := ParseName(e.Name())
-		l.names[e.Name()] = e
 		l.files = append(l.files, provider.File{Name: e.Name(), Kind: kind, Version: v, Size: -1})
+		if t := e.Type(); t != 0 {
+			if l.special == nil {
+				l.special = make(map[string]fs.FileMode)
+			}
+			l.special[e.Name()] = t
+		}
 		switch kind {
 		case provider.DeltaFile:
 			l.deltas = append(l.deltas, v)
 		case provider.SnapshotFile:
 			l.snapshots = append(l.snapshots, v)
 		}
-	}
-	slices.SortFunc(l.files, func(a, b provider.File) int {
-		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
+		return true
 	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(l.files, compareFiles)
 	slices.Sort(l.deltas)
 	slices.Sort(l.snapshots)
 	return l, nil
+}
+
+func compareFiles(a, b provider.File) int {
+	return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
+}
+
+// Find returns the index of a name in files that are sorted as those of
+// [Partition.Files]; false if it is not among them.
+func Find(files []provider.File, name string) (int, bool) {
+	_, v := ParseName(name)
+	return slices.BinarySearchFunc(files, provider.File{Name: name, Version: v}, compareFiles)
+}
+
+// has says whether the listing shows a file, and what it is if it is not a
+// plain one.
+func (l *listing) has(name string) (special fs.FileMode, ok bool) {
+	_, ok = Find(l.files, name)
+	return l.special[name], ok
 }
 
 func (l *listing) hasDelta(v int64) bool {

@@ -32,6 +32,14 @@ type Config struct {
 	// plus 255 times the stored size of the file, which is more than the
 	// compressions make of real rows, and at most 128 MiB.
 	MaxRowBytes int64
+	// MaxBlockBytes and MaxWindowBytes bound what the decompression holds at
+	// once: see codec.WithMaxBlock and codec.WithMaxWindow. 0 means their
+	// defaults.
+	MaxBlockBytes  int
+	MaxWindowBytes int64
+	// MaxEntries bounds the names in the directory; 0 means
+	// provider.DefaultMaxEntries.
+	MaxEntries int
 	// Warn is told of what is wrong and changes no row. It may be called from
 	// several goroutines at once; nil drops the warnings.
 	Warn func(error)
@@ -50,7 +58,7 @@ var _ provider.Partition = (*Partition)(nil)
 
 // Open lists a partition directory. It opens no file.
 func Open(fsys fs.FS, dir string, cfg Config) (*Partition, error) {
-	l, err := list(fsys, dir)
+	l, err := list(fsys, dir, cfg.MaxEntries)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +82,11 @@ func (p *Partition) Versions() []int64 { return p.l.versions() }
 // at once. Files that have gone since are left out.
 func (p *Partition) Stat(ctx context.Context, files []provider.File) ([]provider.File, error) {
 	const atOnce = 16
+	const gone, unknown = -2, -1
 	sizes := make([]int64, len(files))
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(atOnce)
 	for i, f := range files {
-		e, ok := p.l.names[f.Name]
-		if !ok {
-			return nil, fmt.Errorf("%s: not a file of this partition", path.Join(p.dir, f.Name))
-		}
 		if size, ok := p.l.size(f.Name); ok {
 			sizes[i] = size
 			continue
@@ -90,12 +95,11 @@ func (p *Partition) Stat(ctx context.Context, files []provider.File) ([]provider
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			info, err := e.Info()
-			switch {
+			switch info, err := fs.Stat(p.fsys, path.Join(p.dir, f.Name)); {
 			case isGone(err):
-				sizes[i] = -1
-			case err != nil:
-				return err
+				sizes[i] = gone
+			case err != nil, !info.Mode().IsRegular():
+				sizes[i] = unknown // whoever reads the file says why
 			default:
 				sizes[i] = info.Size()
 				p.l.setSize(f.Name, info.Size())
@@ -108,7 +112,7 @@ func (p *Partition) Stat(ctx context.Context, files []provider.File) ([]provider
 	}
 	out := make([]provider.File, 0, len(files))
 	for i, f := range files {
-		if f.Size = sizes[i]; f.Size >= 0 {
+		if f.Size = sizes[i]; f.Size != gone {
 			out = append(out, f)
 		}
 	}
@@ -134,7 +138,7 @@ func (p *Partition) Prefetch(v provider.Version, o provider.LoadOptions) {
 			return
 		}
 		for _, s := range []string{sidecar.HadoopName(f.Name), sidecar.SparkName(f.Name)} {
-			if e, ok := p.l.names[s]; ok && e.Type().IsRegular() {
+			if special, ok := p.l.has(s); ok && special == 0 {
 				names = append(names, path.Join(p.dir, s))
 			}
 		}

@@ -185,10 +185,8 @@ func (p *Partition) sumsOf(name string, to *summing, c *FileCheck) {
 // sizeOf returns the size of a file of the listing, 0 where it cannot be told:
 // whoever opens the file will say why.
 func (p *Partition) sizeOf(name string) int64 {
-	if e, ok := p.l.names[name]; ok {
-		if info, err := e.Info(); err == nil {
-			return info.Size()
-		}
+	if info, err := fs.Stat(p.fsys, path.Join(p.dir, name)); err == nil {
+		return info.Size()
 	}
 	return 0
 }
@@ -214,10 +212,15 @@ func (s *summing) Open(name string) (fs.File, error) {
 	if err != nil || name != s.name {
 		return f, err
 	}
-	s.digest = sidecar.NewDigest()
-	var r io.Reader = f
+	st, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	s.size, s.digest = st.Size(), sidecar.NewDigest()
+	// What is appended from now on is not the file that was opened.
+	r := io.LimitReader(f, s.size)
 	if s.hadoop != nil {
-		r = s.hadoop.Reader(f, func(err error) { s.differs = err })
+		r = s.hadoop.Reader(r, func(err error) { s.differs = err })
 	}
 	return &summed{File: f, of: s, r: io.TeeReader(r, s.digest)}, nil
 }
@@ -226,14 +229,6 @@ type summed struct {
 	fs.File
 	of *summing
 	r  io.Reader
-}
-
-func (f *summed) Stat() (fs.FileInfo, error) {
-	st, err := f.File.Stat()
-	if err == nil {
-		f.of.size = st.Size()
-	}
-	return st, err
 }
 
 func (f *summed) Read(p []byte) (int, error) { return f.r.Read(p) }

@@ -113,7 +113,8 @@ type File struct {
 	// Version is the state version that the name states; 0 for files that
 	// belong to none.
 	Version int64
-	// Size is the stored (compressed) size in bytes; -1 where it has not been
+	// Size is the stored (compressed) size in bytes; -1 where it cannot be told
+	// (a link that leads nowhere, a FIFO), or has not been
 	// asked for, since on slow mounts asking costs as much as reading.
 	Size int64
 }
