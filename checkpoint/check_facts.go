@@ -138,9 +138,8 @@ type partFacts struct {
 	unjudged bool
 
 	part              *hdfs.Partition
-	files             []*fileFacts
-	byName            map[string]*fileFacts
-	deltas, snapshots []int64 // ascending
+	files             []fileFacts // in the order of hdfs.CompareFiles
+	deltas, snapshots []int64     // ascending
 	broken            map[breakKey]breakAt
 	doubtful          bool // a sidecar differs
 	cut               bool // see cutAtStart
@@ -160,11 +159,37 @@ type breakAt struct {
 // fileFacts are what is known of a file.
 type fileFacts struct {
 	provider.File
-	path    string
-	sizeErr error           // what is wrong with its size
+	dir     string
 	check   *hdfs.FileCheck // nil: not decoded
 	rows    *rowFacts       // nil: not looked at
 	against *hdfs.SnapshotCheck
+}
+
+func (f *fileFacts) path() string { return path.Join(f.dir, f.Name) }
+
+// isState says whether the file is a delta or a snapshot.
+func (f *fileFacts) isState() bool {
+	return f.Kind == provider.DeltaFile || f.Kind == provider.SnapshotFile
+}
+
+// sizeErr returns what is wrong with the size of a file, nil if nothing is.
+func (f *fileFacts) sizeErr() error {
+	if f.Size != 0 || !f.isState() {
+		return nil
+	}
+	return &statestore.FileError{Path: f.path(), Offset: 0, Kind: statestore.ErrTruncated,
+		Condition: "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", Detail: "the file has 0 bytes, and no state file has"}
+}
+
+// file returns the facts of a file of the partition, nil for none.
+func (p *partFacts) file(name string) *fileFacts {
+	_, v := hdfs.ParseName(name)
+	i, ok := slices.BinarySearchFunc(p.files, provider.File{Name: name, Version: v},
+		func(f fileFacts, target provider.File) int { return hdfs.CompareFiles(f.File, target) })
+	if !ok {
+		return nil
+	}
+	return &p.files[i]
 }
 
 // rowFacts count what is wrong with the rows of a file.
@@ -218,8 +243,8 @@ func storeDir(name string) string {
 // files calls fn with every state and temporary file.
 func (x *examination) files(fn func(*partFacts, *fileFacts)) {
 	x.partitions(func(p *partFacts) {
-		for _, f := range p.files {
-			fn(p, f)
+		for i := range p.files {
+			fn(p, &p.files[i])
 		}
 	})
 }
@@ -325,7 +350,7 @@ func (x *examination) readPartition(ctx context.Context, p *partFacts) error {
 
 // vanished says whether a file went between the listing and its turn.
 func (p *partFacts) vanished() bool {
-	return slices.ContainsFunc(p.files, func(f *fileFacts) bool { return f.check != nil && errors.Is(f.check.Err, statestore.ErrMissing) })
+	return slices.ContainsFunc(p.files, func(f fileFacts) bool { return f.check != nil && errors.Is(f.check.Err, statestore.ErrMissing) })
 }
 
 func (x *examination) listPartition(ctx context.Context, p *partFacts) error {
@@ -344,22 +369,14 @@ func (x *examination) listPartition(ctx context.Context, p *partFacts) error {
 	if err != nil {
 		return err
 	}
-	p.byName = make(map[string]*fileFacts, len(sized))
-	for _, f := range sized {
-		ff := &fileFacts{File: f, path: path.Join(p.dir, f.Name)}
-		p.files = append(p.files, ff)
-		p.byName[f.Name] = ff
+	p.files = make([]fileFacts, len(sized))
+	for i, f := range sized {
+		p.files[i] = fileFacts{File: f, dir: p.dir}
 		switch f.Kind {
 		case provider.DeltaFile:
 			p.deltas = append(p.deltas, f.Version)
 		case provider.SnapshotFile:
 			p.snapshots = append(p.snapshots, f.Version)
-		default:
-			continue
-		}
-		if f.Size == 0 {
-			ff.sizeErr = &statestore.FileError{Path: ff.path, Offset: 0, Kind: statestore.ErrTruncated,
-				Condition: "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", Detail: "the file has 0 bytes, and no state file has"}
 		}
 	}
 	slices.Sort(p.deltas)
@@ -394,9 +411,9 @@ func (x *examination) decode(ctx context.Context, p *partFacts) error {
 		// A delta that a snapshot stands for is needed only if that is damaged.
 		return ok && (f.Kind == provider.SnapshotFile || !holds(p.snapshots, f.Version))
 	}
-	stateFile := func(f *fileFacts) bool { return f.Kind == provider.DeltaFile || f.Kind == provider.SnapshotFile }
-	for _, f := range p.files {
-		if stateFile(f) && (x.level == DeepCheck || needed(f)) || x.mayReplace(p, f) {
+	for i := range p.files {
+		f := &p.files[i]
+		if f.isState() && (x.level == DeepCheck || needed(f)) || x.mayReplace(p, f) {
 			if err := x.verify(ctx, p, f); err != nil {
 				return err
 			}
@@ -404,8 +421,8 @@ func (x *examination) decode(ctx context.Context, p *partFacts) error {
 	}
 	// What leads to a damaged snapshot is needed in its place.
 	for _, v := range p.snapshots {
-		if f := p.byName[hdfs.SnapshotName(v)]; f.check != nil && anyFault(f) != nil {
-			if d := p.byName[hdfs.DeltaName(v)]; d != nil && d.check == nil {
+		if f := p.file(hdfs.SnapshotName(v)); f.check != nil && anyFault(f) != nil {
+			if d := p.file(hdfs.DeltaName(v)); d != nil && d.check == nil {
 				if err := x.verify(ctx, p, d); err != nil {
 					return err
 				}
@@ -422,7 +439,7 @@ func (x *examination) mayReplace(p *partFacts, f *fileFacts) bool {
 		return false
 	}
 	final, ok := hdfs.Temporary(f.Name)
-	if !ok || p.byName[final] != nil {
+	if !ok || p.file(final) != nil {
 		return false
 	}
 	_, v := hdfs.ParseName(final)
@@ -534,7 +551,7 @@ func (s *Store) placer() func(key []byte) (int, bool) {
 // of them tells whether the deltas are to be trusted.
 func (x *examination) compareSnapshots(ctx context.Context, p *partFacts) error {
 	for _, v := range p.snapshots {
-		f := p.byName[hdfs.SnapshotName(v)]
+		f := p.file(hdfs.SnapshotName(v))
 		if f.check == nil || x.level != DeepCheck && f.check.Err == nil {
 			continue
 		}

@@ -281,7 +281,7 @@ func (p *partFacts) snapshotFault(j Judge, v int64) (err error, hard bool) {
 	if v == 0 {
 		return nil, false
 	}
-	return p.byName[hdfs.SnapshotName(v)].fault(j)
+	return p.file(hdfs.SnapshotName(v)).fault(j)
 }
 
 // breaks returns the first version after base whose delta is missing or of no
@@ -293,7 +293,7 @@ func (p *partFacts) breaks(j Judge, base int64) (int64, error) {
 	}
 	b := breakAt{at: base + 1}
 	for i, _ := slices.BinarySearch(p.deltas, base+1); i < len(p.deltas) && p.deltas[i] == b.at; i++ {
-		if err, hard := p.byName[hdfs.DeltaName(b.at)].fault(j); hard {
+		if err, hard := p.file(hdfs.DeltaName(b.at)).fault(j); hard {
 			b.why = err
 			break
 		}
@@ -312,7 +312,7 @@ func (p *partFacts) doubt(j Judge, base, v int64) error {
 		return nil
 	}
 	for d := base + 1; d <= v; d++ {
-		if err, _ := p.byName[hdfs.DeltaName(d)].fault(j); err != nil {
+		if err, _ := p.file(hdfs.DeltaName(d)).fault(j); err != nil {
 			return err
 		}
 	}
@@ -326,7 +326,8 @@ func (f *fileFacts) fault(j Judge) (err error, hard bool) {
 	case f == nil:
 		return nil, false
 	case f.check == nil:
-		return f.sizeErr, f.sizeErr != nil
+		err := f.sizeErr()
+		return err, err != nil
 	case f.check.Err != nil:
 		return f.check.Err, true
 	case j == Library:

@@ -76,7 +76,7 @@ func (p *partFacts) gap(first, last int64, s Severity) Finding {
 // hasSidecar says whether the checksums of a delta are still there.
 func (p *partFacts) hasSidecar(v int64) bool {
 	name := hdfs.DeltaName(v)
-	return p.byName[sidecar.HadoopName(name)] != nil || p.byName[sidecar.SparkName(name)] != nil
+	return p.file(sidecar.HadoopName(name)) != nil || p.file(sidecar.SparkName(name)) != nil
 }
 
 // behind says whether a partition ends before the state that is asked for, in a
@@ -224,14 +224,15 @@ func findTempFiles(x *examination, add func(Finding)) {
 	for _, s := range x.stores {
 		harmless, example := 0, ""
 		for _, p := range s.parts {
-			for _, f := range p.files {
+			for i := range p.files {
+				f := &p.files[i]
 				switch {
 				case f.Kind != provider.TempFile:
 				case x.mayReplace(p, f):
 					add(p.standIn(f))
 				default:
 					if harmless++; harmless == 1 {
-						example = f.path
+						example = f.path()
 					}
 				}
 			}
@@ -290,7 +291,7 @@ func findTwins(x *examination, add func(Finding)) {
 			return
 		}
 		out := p.about(f, nil, "%s claims version %d as %s does", f.Name, v, canonical)
-		if p.byName[canonical] == nil {
+		if p.file(canonical) == nil {
 			out.What = fmt.Sprintf("%s claims version %d, but Spark opens %s only, which is not there", f.Name, v, canonical)
 		}
 		out.Batch = v - 1
@@ -317,7 +318,8 @@ func isLong(s string) bool {
 func findOtherProvider(x *examination, add func(Finding)) {
 	x.listed(func(p *partFacts) {
 		var names []string
-		for _, f := range p.files {
+		for i := range p.files {
+			f := &p.files[i]
 			if isRocksDBFile(f.Name) {
 				names = append(names, f.Name)
 			}
@@ -438,13 +440,14 @@ func findOrphans(x *examination, add func(Finding)) {
 	for _, s := range x.stores {
 		n, example := 0, ""
 		for _, p := range s.parts {
-			for _, f := range p.files {
+			for i := range p.files {
+				f := &p.files[i]
 				main, ok := strings.CutSuffix(f.Name, ".crc")
-				if !ok || p.byName[main] != nil || p.byName[strings.TrimPrefix(main, ".")] != nil {
+				if !ok || p.file(main) != nil || p.file(strings.TrimPrefix(main, ".")) != nil {
 					continue
 				}
 				if n++; n == 1 {
-					example = f.path
+					example = f.path()
 				}
 			}
 		}
@@ -464,7 +467,8 @@ func findReclaimable(x *examination, add func(Finding)) {
 		n, bytes := 0, int64(0)
 		for _, p := range s.parts {
 			oldest := atMost(p.snapshots, p.newest()-retained)
-			for _, f := range p.files {
+			for i := range p.files {
+				f := &p.files[i]
 				if f.Version > 0 && f.Version < oldest {
 					n++
 					bytes += f.Size
@@ -511,7 +515,7 @@ func findUnreadProvider(x *examination, add func(Finding)) {
 // damaged calls fn with every file that does not decode, in whatever way.
 func (x *examination) damaged(fn func(p *partFacts, f *fileFacts, err error)) {
 	x.files(func(p *partFacts, f *fileFacts) {
-		if f.Kind == provider.TempFile || f.sizeErr != nil || f.check == nil || f.check.Err == nil || replaceable(f) {
+		if f.Kind == provider.TempFile || f.sizeErr() != nil || f.check == nil || f.check.Err == nil || replaceable(f) {
 			return
 		}
 		fn(p, f, f.check.Err)
@@ -541,10 +545,10 @@ func (x *examination) broken(p *partFacts, f *fileFacts, err error) Finding {
 
 func findEmptyFiles(x *examination, add func(Finding)) {
 	x.files(func(p *partFacts, f *fileFacts) {
-		if f.sizeErr == nil || replaceable(f) {
+		if f.sizeErr() == nil || replaceable(f) {
 			return
 		}
-		out := p.about(f, f.sizeErr, "%s has 0 bytes; not even the file of a batch without changes has", f.Name)
+		out := p.about(f, f.sizeErr(), "%s has 0 bytes; not even the file of a batch without changes has", f.Name)
 		out.Severity = x.weigh(p, f)
 		add(out)
 	})
@@ -689,7 +693,8 @@ func findEmptyDeltas(x *examination, add func(Finding)) {
 	for _, s := range x.stores {
 		n, empty, bytes := 0, 0, int64(0)
 		for _, p := range s.parts {
-			for _, f := range p.files {
+			for i := range p.files {
+				f := &p.files[i]
 				if f.Kind == provider.DeltaFile && f.check != nil && f.check.Err == nil {
 					if n++; f.check.Puts+f.check.Removes == 0 {
 						empty++

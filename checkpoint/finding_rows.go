@@ -64,10 +64,11 @@ func findTimeouts(x *examination, add func(Finding)) {
 	for _, s := range x.stores {
 		n, file := int64(0), ""
 		for _, p := range s.parts {
-			for _, f := range p.files {
+			for i := range p.files {
+				f := &p.files[i]
 				if f.rows != nil && f.rows.timeouts > 0 {
 					if n += f.rows.timeouts; file == "" {
-						file = f.path
+						file = f.path()
 					}
 				}
 			}

@@ -194,7 +194,7 @@ func (p *partFacts) in(f Finding) Finding {
 // about places a finding at a file, and takes from an error what it knows.
 func (p *partFacts) about(f *fileFacts, err error, what string, a ...any) Finding {
 	out := p.in(anywhere(what, a...))
-	out.File = f.path
+	out.File = f.path()
 	if f.Version > 0 {
 		out.Batch = f.Version - 1
 	}

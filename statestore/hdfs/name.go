@@ -101,27 +101,22 @@ func list(fsys fs.FS, dir string, limit int) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(l.files, compareFiles)
+	slices.SortFunc(l.files, CompareFiles)
 	slices.Sort(l.deltas)
 	slices.Sort(l.snapshots)
 	return l, nil
 }
 
-func compareFiles(a, b provider.File) int {
+// CompareFiles is the order of [Partition.Files]: by version, then by name.
+func CompareFiles(a, b provider.File) int {
 	return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
-}
-
-// Find returns the index of a name in files that are sorted as those of
-// [Partition.Files]; false if it is not among them.
-func Find(files []provider.File, name string) (int, bool) {
-	_, v := ParseName(name)
-	return slices.BinarySearchFunc(files, provider.File{Name: name, Version: v}, compareFiles)
 }
 
 // has says whether the listing shows a file, and what it is if it is not a
 // plain one.
 func (l *listing) has(name string) (special fs.FileMode, ok bool) {
-	_, ok = Find(l.files, name)
+	_, v := ParseName(name)
+	_, ok = slices.BinarySearchFunc(l.files, provider.File{Name: name, Version: v}, CompareFiles)
 	return l.special[name], ok
 }
 
