@@ -67,6 +67,9 @@ type CheckReport struct {
 	Asked int64
 	// Findings are sorted by severity, the worst first, then by place.
 	Findings []Finding
+	// LeftOut is how many findings there are beyond those that
+	// [Limits].Findings allows of each kind and severity.
+	LeftOut int64
 	// Map says of each batch, store and partition whether it can be loaded.
 	Map Map
 	// Answers holds the conclusions of each [Judge].
@@ -121,10 +124,15 @@ func (c *Checkpoint) Check(ctx context.Context, level CheckLevel, opts ...CheckO
 		if k.level > level {
 			continue
 		}
+		var found [Critical + 1]int
 		k.find(x, func(f Finding) {
 			f.ID = k.id
 			if f.Severity == unrated {
 				f.Severity = k.severity
+			}
+			if found[f.Severity]++; found[f.Severity] > c.limits.Findings {
+				r.LeftOut++
+				return
 			}
 			if f.Do == "" {
 				f.Do = k.do

@@ -364,25 +364,43 @@ func (x *examination) listPartition(ctx context.Context, p *partFacts) error {
 		return nil
 	}
 	p.part = part
-	listed := p.part.Files()
-	sized, err := p.part.Stat(ctx, listed)
-	if err != nil {
+	if err := p.size(ctx); err != nil {
 		return err
-	}
-	p.files = make([]fileFacts, len(sized))
-	for i, f := range sized {
-		p.files[i] = fileFacts{File: f, dir: p.dir}
-		switch f.Kind {
-		case provider.DeltaFile:
-			p.deltas = append(p.deltas, f.Version)
-		case provider.SnapshotFile:
-			p.snapshots = append(p.snapshots, f.Version)
-		}
 	}
 	slices.Sort(p.deltas)
 	slices.Sort(p.snapshots)
 	p.cut = x.cutAtStart(p)
 	return x.decode(ctx, p)
+}
+
+// size asks for the sizes of the state files of the listing. It does so for a few
+// at a time, so that a million names are not held twice.
+func (p *partFacts) size(ctx context.Context) error {
+	listed := p.part.Files()
+	p.files = make([]fileFacts, 0, len(listed))
+	for some := range slices.Chunk(listed, 512) {
+		state := slices.DeleteFunc(slices.Clone(some), func(f provider.File) bool { return f.Kind != provider.DeltaFile && f.Kind != provider.SnapshotFile })
+		sized, err := p.part.Stat(ctx, state)
+		if err != nil {
+			return err
+		}
+		for _, f := range some {
+			switch f.Kind {
+			case provider.DeltaFile, provider.SnapshotFile:
+				if len(sized) == 0 || sized[0].Name != f.Name {
+					continue // it has gone since
+				}
+				f, sized = sized[0], sized[1:]
+				if f.Kind == provider.DeltaFile {
+					p.deltas = append(p.deltas, f.Version)
+				} else {
+					p.snapshots = append(p.snapshots, f.Version)
+				}
+			}
+			p.files = append(p.files, fileFacts{File: f, dir: p.dir})
+		}
+	}
+	return nil
 }
 
 // cutAtStart says whether the first deltas of a chain are missing in a way that

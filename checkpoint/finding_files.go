@@ -300,12 +300,27 @@ func findTwins(x *examination, add func(Finding)) {
 }
 
 func findForeign(x *examination, add func(Finding)) {
-	x.files(func(p *partFacts, f *fileFacts) {
-		if f.Kind != provider.OtherFile || strings.Count(f.Name, ".") != 1 {
-			return
+	x.partitions(func(p *partFacts) {
+		var found *Finding
+		n := 0
+		for i := range p.files {
+			f := &p.files[i]
+			if f.Kind != provider.OtherFile || strings.Count(f.Name, ".") != 1 {
+				continue
+			}
+			if number, _, _ := strings.Cut(f.Name, "."); isLong(number) {
+				continue
+			}
+			if n++; n == 1 {
+				about := p.about(f, nil, "%s is no file of a state store", f.Name)
+				found = &about
+			}
 		}
-		if number, _, _ := strings.Cut(f.Name, "."); !isLong(number) {
-			add(p.about(f, nil, "%s is no file of a state store", f.Name))
+		if n > 1 {
+			found.What += fmt.Sprintf(", and neither are %d others here", n-1)
+		}
+		if found != nil {
+			add(*found)
 		}
 	})
 }

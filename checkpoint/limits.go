@@ -13,8 +13,8 @@ import (
 // No limit is needed on how deep schemas nest: [sqltype.MaxDepth] is fixed.
 type Limits struct {
 	// DirectoryEntries is how many names a directory may hold. Default: 2²⁰,
-	// which is provider.DefaultMaxEntries. A name takes about 150 bytes of
-	// memory in a check, and 70 in a read.
+	// which is provider.DefaultMaxEntries. For each name in a directory of state
+	// files a check takes about 400 bytes of memory.
 	DirectoryEntries int
 	// FileBytes is the size of a log, schema or metadata file, in bytes.
 	// Default: 16 MiB; offset logs of wide Kafka topics reach megabytes. Logs of
