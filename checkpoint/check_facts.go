@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"math"
 	"path"
 	"slices"
@@ -69,6 +70,13 @@ func (x *examination) readLogs() error {
 		}
 		l := &logFacts{id: e.ID, hasOffsets: e.Planned, hasCommit: e.Committed,
 			offsetErr: e.OffsetErr, commitErr: e.CommitErr, confSince: e.ConfSince, confChanges: e.ConfChanges}
+		// A running query removes old logs, meanwhile.
+		if errors.Is(l.offsetErr, fs.ErrNotExist) && x.purged("offsets", e.ID) {
+			l.hasOffsets, l.offsetErr = false, nil
+		}
+		if errors.Is(l.commitErr, fs.ErrNotExist) && x.purged("commits", e.ID) {
+			l.hasCommit, l.commitErr = false, nil
+		}
 		// Hadoop refuses a log that does not match its sidecar.
 		if l.hasOffsets && l.offsetErr == nil {
 			l.offsetErr = x.strict("offsets", e.ID)
@@ -88,6 +96,13 @@ func (x *examination) readLogs() error {
 		x.logs = append(x.logs, l)
 	}
 	return nil
+}
+
+// purged says whether a log that was listed is no longer in its directory: a
+// link that leads nowhere is.
+func (x *examination) purged(dir string, id int64) bool {
+	now, err := x.cp.numbered(path.Join(x.cp.at.root, dir), false)
+	return err == nil && !holds(now, id)
 }
 
 // strict reads a log and lets its sidecar decide.

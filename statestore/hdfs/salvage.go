@@ -49,13 +49,12 @@ type salvaged struct {
 // held in memory. The error is that of a context that is done.
 func (p *Partition) Salvage(ctx context.Context, version int64, loss *Loss) iter.Seq2[Salvaged, error] {
 	return func(yield func(Salvaged, error) bool) {
-		t := newTable(nil)
-		defer t.close()
-		files, err := p.salvage(ctx, version, t, loss)
+		t, files, err := p.salvageFresh(ctx, version, loss)
 		if err != nil {
 			yield(Salvaged{}, err)
 			return
 		}
+		defer t.close()
 		t.rows(func(file int, e provider.Entry) bool {
 			row := Salvaged{Entry: e, Version: files[file].version, Doubtful: files[file].doubtful}
 			loss.Rows++
@@ -67,6 +66,30 @@ func (p *Partition) Salvage(ctx context.Context, version int64, loss *Loss) iter
 			}
 			return yield(row, nil)
 		})
+	}
+}
+
+// salvageFresh is salvage that lists the directory again where files have gone
+// since, as those of a running query do: a few times, and not where nothing
+// has changed.
+func (p *Partition) salvageFresh(ctx context.Context, version int64, loss *Loss) (*table, []salvaged, error) {
+	for n := 1; ; n++ {
+		t := newTable(nil)
+		var lost Loss
+		files, err := p.salvage(ctx, version, t, &lost)
+		if err != nil {
+			t.close()
+			return nil, nil, err
+		}
+		if n < 4 && slices.ContainsFunc(lost.Files, isGone) {
+			if q, err := Open(p.fsys, p.dir, p.cfg); err == nil && !slices.Equal(q.l.files, p.l.files) {
+				p = q
+				t.close()
+				continue
+			}
+		}
+		loss.Files = append(loss.Files, lost.Files...)
+		return t, files, nil
 	}
 }
 
