@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"archive/zip"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
@@ -177,36 +175,6 @@ func hasLogs(dir string) bool {
 		}
 	}
 	return false
-}
-
-// openZip opens a zip file; nil where the path is no zip file.
-func openZip(abs string, opts []OpenOption) (_ *Checkpoint, err error) {
-	if !strings.EqualFold(filepath.Ext(abs), ".zip") {
-		return nil, nil
-	}
-	dir, err := os.OpenRoot(filepath.Dir(abs))
-	if err != nil {
-		return nil, nil // the caller reports what it met itself
-	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	st, err := dir.Stat(filepath.Base(abs))
-	if err != nil || !st.Mode().IsRegular() {
-		return nil, nil
-	}
-	f, err := dir.Open(filepath.Base(abs))
-	if err != nil {
-		return nil, err
-	}
-	z, err := zip.NewReader(f, st.Size())
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", abs, err), f.Close())
-	}
-	c, err := open(z, ".", filepath.ToSlash(abs), abs, opts)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	c.closers = append(c.closers, f)
-	return c, nil
 }
 
 // OpenFS opens the checkpoint at root within any file system: "." or a
