@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -78,15 +79,16 @@ func readBounded(fsys fs.FS, name string, limit int64) (_ []byte, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
+	var b bytes.Buffer
+	b.Grow(int(min(max(st.Size(), 0), limit)) + bytes.MinRead)
+	if _, err := b.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if int64(len(b)) > limit {
+	if int64(b.Len()) > limit {
 		return nil, &statestore.FileError{Path: name, Offset: limit, Kind: statestore.ErrTooLarge,
 			Detail: fmt.Sprintf("more than %d bytes", limit)}
 	}
-	return b, nil
+	return b.Bytes(), nil
 }
 
 // eachEntry calls fn with the entries of a directory, in no order, until fn

@@ -51,11 +51,11 @@ func (s *Store) grouped(entries iter.Seq2[statestore.Entry, error]) iter.Seq2[Gr
 			yield(Grouped{}, statestore.ErrNoSchema)
 			return
 		case statestore.LastColumnApart:
-			if s.types.key == nil {
+			if s.types.key == nil || len(s.types.key.Fields) == 0 {
 				yield(Grouped{}, statestore.ErrNoSchema)
 				return
 			}
-			cut = newKeyCutter(s.types.key)
+			cut = newKeyCutter(s.types.key.Fields[:len(s.types.key.Fields)-1])
 		}
 		for e, err := range entries {
 			g := Grouped{Key: e.Key, Stored: e}

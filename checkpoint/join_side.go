@@ -160,6 +160,10 @@ func (j *JoinSide) states() (rows, counts *statestore.Store, err error) {
 	if _, err = rows.Schema(); err != nil {
 		return nil, nil, err
 	}
+	if j.key == nil {
+		return nil, nil, &statestore.FileError{Path: j.rows.op.dir, Offset: -1, Kind: statestore.ErrRow,
+			Detail: fmt.Sprintf("the key of store %s has no columns, and a join's has its index at least", j.rows.name)}
+	}
 	for _, f := range j.key.Fields {
 		if f.Type.Resolved().Kind == sqltype.Unknown {
 			return nil, nil, &statestore.FileError{Path: j.rows.op.dir, Offset: -1, Kind: statestore.ErrUnsupported,
@@ -182,7 +186,7 @@ func (j *JoinSide) visible(ctx context.Context, rows, counts *statestore.Store, 
 		for _, n := range numbers {
 			left += n
 		}
-		cut := newKeyCutter(j.rows.types.key)
+		cut := newKeyCutter(j.key.Fields)
 		leftover := int64(0)
 		for e, err := range rows.Entries(ctx, partition, opts...) {
 			if err != nil {
@@ -236,9 +240,10 @@ type keyCutter struct {
 	buf      []byte
 }
 
-func newKeyCutter(key *sqltype.Type) *keyCutter {
-	c := &keyCutter{columns: len(key.Fields) - 1}
-	for i, f := range key.Fields[:c.columns] {
+// newKeyCutter returns a cutter for keys of the columns and one more.
+func newKeyCutter(columns []sqltype.Field) *keyCutter {
+	c := &keyCutter{columns: len(columns)}
+	for i, f := range columns {
 		if !f.Type.InSlot() {
 			c.variable = append(c.variable, i)
 		}

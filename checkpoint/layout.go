@@ -177,8 +177,8 @@ func (c *Checkpoint) locate(dir, name string) (place, error) {
 }
 
 // maxID bounds the operator and partition numbers that are believed: Spark's
-// are ints, and nobody has a million partitions.
-const maxID = 1<<20 - 1
+// are ints, and nobody has a hundred thousand partitions.
+const maxID = 1<<17 - 1
 
 // descend looks for the one directory below that is a checkpoint, as in a zip
 // file or in a folder made around it.

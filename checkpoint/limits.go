@@ -17,8 +17,8 @@ type Limits struct {
 	// files a check takes about 400 bytes of memory.
 	DirectoryEntries int
 	// FileBytes is the size of a log, schema or metadata file, in bytes.
-	// Default: 16 MiB; offset logs of wide Kafka topics reach megabytes. Logs of
-	// file sources are read line by line and may be of any size.
+	// Default: 8 MiB; offset logs of wide Kafka topics reach two. Logs of file
+	// sources are read line by line and may be of any size.
 	FileBytes int64
 	// RowBytes is the length of a key or value, in bytes. Default: 1 MiB plus
 	// 255 times the stored size of the file, at most 128 MiB.
@@ -48,7 +48,7 @@ func WithLimits(l Limits) OpenOption { return func(c *Checkpoint) { c.limits = l
 func (l Limits) orDefaults() Limits {
 	return Limits{
 		DirectoryEntries:  cmp.Or(l.DirectoryEntries, provider.DefaultMaxEntries),
-		FileBytes:         cmp.Or(l.FileBytes, 16<<20),
+		FileBytes:         cmp.Or(l.FileBytes, 8<<20),
 		RowBytes:          l.RowBytes,    // the provider's own default goes by the file
 		BlockBytes:        l.BlockBytes,  // as above
 		WindowBytes:       l.WindowBytes, // as above

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,9 +54,17 @@ type CommitLog struct {
 	StateUniqueIDs map[string][][]string
 }
 
+// maxLogLines is how many lines a log may have: one for each source of a query,
+// and two more.
+const maxLogLines = 10_000
+
 // logLines splits a log into its version and the lines after it. Java ends a
-// line at any of \n, \r and \r\n, and writes none after the last.
+// line at any of \n, \r and \r\n, and writes none after the last. More than
+// maxLogLines of them are ErrTooLarge.
 func logLines(b []byte) (int, []string, error) {
+	if bytes.Count(b, []byte("\n"))+bytes.Count(b, []byte("\r")) > 2*maxLogLines {
+		return 0, nil, &statestore.FileError{Offset: -1, Kind: statestore.ErrTooLarge, Detail: fmt.Sprintf("more than %d lines", maxLogLines)}
+	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(b))
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	digits, ok := strings.CutPrefix(lines[0], "v")

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
+	"strings"
 
 	"github.com/sparkstate/sparkstate/statestore"
 )
@@ -39,6 +40,10 @@ type StoreMetadata struct {
 	// absolute, and wrong once the checkpoint has been copied.
 	SchemaPaths []string
 }
+
+// maxStores is how many stores an operator may have; none of Spark's has more
+// than four.
+const maxStores = 100
 
 // ParseOperatorMetadata parses either version. Errors are
 // *statestore.FileError without a path.
@@ -74,10 +79,16 @@ func ParseOperatorMetadata(b []byte) (*OperatorMetadata, error) {
 		return nil, corruptLog("no operator is named")
 	}
 	out := &OperatorMetadata{Version: v, ID: m.Operator.ID, Name: m.Operator.Name, Properties: m.Properties}
+	if len(m.Stores) > maxStores {
+		return nil, &statestore.FileError{Offset: -1, Kind: statestore.ErrTooLarge, Detail: fmt.Sprintf("an operator with %d stores", len(m.Stores))}
+	}
+	seen := make(map[string]bool)
 	for _, s := range m.Stores {
-		if s.Name == "" || s.Partitions < 0 || s.Partitions > maxID || s.Prefix < 0 {
+		// The name is that of a directory, of one level.
+		if seen[s.Name] || strings.Contains(s.Name, "/") || !fs.ValidPath(s.Name) || s.Name == "." || s.Partitions < 0 || s.Partitions > maxID || s.Prefix < 0 {
 			return nil, corruptLog("store %q with %d partitions and %d prefix columns", s.Name, s.Partitions, s.Prefix)
 		}
+		seen[s.Name] = true
 		st := StoreMetadata{Name: s.Name, PrefixColumns: s.Prefix, Partitions: s.Partitions, SchemaPaths: s.Paths}
 		if s.Path != "" {
 			st.SchemaPaths = append(st.SchemaPaths, s.Path)

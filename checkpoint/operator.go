@@ -160,7 +160,9 @@ func (c *Checkpoint) findOperator(id int, dir string) (*Operator, error) {
 	for _, n := range names {
 		o.stores = append(o.stores, o.newStore(n))
 	}
-	if o.kind == nil && o.meta == nil && o.err == nil {
+	// Metadata that is damaged keeps the stores from being read, but for a
+	// salvage, which wants to know what they are.
+	if o.kind == nil && o.meta == nil {
 		if o.kind = infer(o); o.kind != nil {
 			o.name, o.from = o.kind.names[0], Inferred
 		}

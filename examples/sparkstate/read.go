@@ -31,8 +31,11 @@ func (a *app) readCommand() *cobra.Command {
 				return usagef("--from-snapshot %d: batches count from 0", from)
 			}
 			if salvage {
-				if cmd.Flags().Changed("join-side") || cmd.Flags().Changed("from-snapshot") {
-					return usagef("--salvage reads one store, from whatever is left of it; leave --join-side and --from-snapshot out")
+				if cmd.Flags().Changed("from-snapshot") {
+					return usagef("--salvage reads whatever is left; leave --from-snapshot out")
+				}
+				if cmd.Flags().Changed("join-side") {
+					return a.readSideSalvage(cmd, args[0], checkpoint.Side(side))
 				}
 				return a.readSalvage(cmd, args[0])
 			}

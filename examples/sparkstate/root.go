@@ -32,6 +32,8 @@ type app struct {
 	every     time.Duration
 
 	keySchema, valueSchema string
+	// damaged: stores whose operator's metadata cannot be used may be picked.
+	damaged bool
 
 	stats    statestore.Stats
 	messages *messages

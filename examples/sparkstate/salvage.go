@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,10 @@ type salvageLoss struct {
 	Outdated int64    `json:"outdatedRows"`
 	Doubtful int64    `json:"doubtfulRows"`
 	Misfits  int64    `json:"rowsThatDoNotFit"`
+	// Of a join's side only: rows that their keys' numbers promise and that are
+	// not there, and rows beyond those numbers.
+	Holes    *int64 `json:"missingRows,omitempty"`
+	Leftover *int64 `json:"leftoverRows,omitempty"`
 }
 
 // salvager writes what can still be read of a store, a chunk of rows at a time.
@@ -35,7 +40,9 @@ type salvager struct {
 // salvageChunk is how many rows are decoded at once.
 const salvageChunk = 4096
 
+// readSalvage salvages a store.
 func (a *app) readSalvage(cmd *cobra.Command, path string) error {
+	a.damaged = true
 	cp, s, opts, err := a.openStore(cmd, path)
 	if err != nil {
 		return err
@@ -45,7 +52,65 @@ func (a *app) readSalvage(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	out := &salvager{rowSheet: a.rowSheet(cmd, document(path, at.Batch), s), app: a}
+	loss := &checkpoint.Loss{}
+	key, _ := s.Key()
+	value, _ := s.Value()
+	out := &salvager{rowSheet: a.sheetOf(cmd, document(path, at.Batch), key, value), app: a}
+	return a.salvage(out, s, func(partition int) iter.Seq2[checkpoint.SalvagedRow, error] {
+		return s.Salvage(cmd.Context(), partition, loss, opts...)
+	}, at.Batch, func() salvageLoss {
+		return salvageLoss{Files: fileTexts(loss.Files), Rows: loss.Rows, Outdated: loss.Outdated, Doubtful: loss.Doubtful}
+	})
+}
+
+// readSideSalvage salvages one side of a join. Its values are shown as they are
+// stored, with the column that says whether a row has been matched.
+func (a *app) readSideSalvage(cmd *cobra.Command, path string, side checkpoint.Side) error {
+	if a.keySchema != "" || a.valueSchema != "" || a.store != "" {
+		return usagef("a side of a join is made of two stores; leave --store, --key-schema and --value-schema out")
+	}
+	cp, err := a.open(path)
+	if err != nil {
+		return err
+	}
+	defer cp.Close()
+	op, err := a.oneJoin(cp)
+	if err != nil {
+		return err
+	}
+	j, err := op.JoinSide(side)
+	if err != nil {
+		return err
+	}
+	opts, err := a.options(cmd)
+	if err != nil {
+		return err
+	}
+	at, err := j.SalvageAt(cmd.Context(), opts...)
+	if err != nil {
+		return err
+	}
+	a.about(j.Store())
+	loss := &checkpoint.SideLoss{}
+	key, value := j.SalvageTypes()
+	out := &salvager{rowSheet: a.sheetOf(cmd, document(path, at.Batch), key, value), app: a}
+	return a.salvage(out, j.Store(), func(partition int) iter.Seq2[checkpoint.SalvagedRow, error] {
+		return j.Salvage(cmd.Context(), partition, loss, opts...)
+	}, at.Batch, func() salvageLoss {
+		return salvageLoss{Files: fileTexts(loss.Files()), Rows: loss.Yielded, Outdated: loss.Outdated, Doubtful: loss.Doubtful, Holes: &loss.Holes, Leftover: &loss.Leftover}
+	})
+}
+
+func fileTexts(errs []error) []string {
+	out := []string{}
+	for _, err := range errs {
+		out = append(out, oneLine(err.Error()))
+	}
+	return out
+}
+
+// salvage writes what the partitions of a store give, and then what is lost.
+func (a *app) salvage(out *salvager, s *checkpoint.Store, rows func(partition int) iter.Seq2[checkpoint.SalvagedRow, error], batch int64, loss func() salvageLoss) error {
 	if out.key == nil || out.value == nil {
 		a.note("no schema can be read, so keys and values are shown as hex; --key-schema and --value-schema give one")
 		out.columns = hexColumns()
@@ -58,11 +123,10 @@ func (a *app) readSalvage(cmd *cobra.Command, path string) error {
 	}
 	// All of it is gone through, whatever the limit, so that the loss is
 	// counted.
-	loss := &checkpoint.Loss{}
 	done := a.progress("salvaging " + s.Operator().Label() + "/" + s.Name())
 	defer done()
 	for _, p := range a.partitions(s) {
-		for r, err := range s.Salvage(cmd.Context(), p, loss, opts...) {
+		for r, err := range rows(p) {
 			if err != nil {
 				return err
 			}
@@ -75,15 +139,13 @@ func (a *app) readSalvage(cmd *cobra.Command, path string) error {
 		return err
 	}
 	done()
-	told := salvageLoss{Files: []string{}, Rows: loss.Rows, Outdated: loss.Outdated, Doubtful: loss.Doubtful, Misfits: out.misfits}
-	for _, err := range loss.Files {
-		told.Files = append(told.Files, oneLine(err.Error()))
-	}
+	told := loss()
+	told.Misfits = out.misfits
 	out.footer = []field{{"loss", told}}
 	if err := a.endRows(out.rowSheet); err != nil {
 		return err
 	}
-	a.noteLoss(at.Batch, told)
+	a.noteLoss(batch, told)
 	return nil
 }
 
@@ -92,7 +154,10 @@ func (a *app) noteLoss(batch int64, l salvageLoss) {
 	for _, f := range l.Files {
 		a.note("lost: " + f)
 	}
-	if len(l.Files) == 0 && l.Misfits == 0 {
+	if l.Holes != nil && *l.Holes+*l.Leftover > 0 {
+		a.note(fmt.Sprintf("%d rows that the numbers of rows promise are not there, %d are left over beyond them", *l.Holes, *l.Leftover))
+	}
+	if len(l.Files) == 0 && l.Misfits == 0 && (l.Holes == nil || *l.Holes == 0) {
 		a.note(fmt.Sprintf("nothing is lost: these are all %d rows after batch %d", l.Rows, batch))
 		return
 	}

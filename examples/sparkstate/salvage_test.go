@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,4 +103,52 @@ func TestReadSalvage(t *testing.T) {
 	assert.Equal(t, exitUsage, code, errs)
 	code, _, _ = sparkstate("read", dir, "--operator", "1", "--format", "jsonl")
 	assert.Equal(t, exitInput, code, "never the default")
+}
+
+// What describes a store may be what is damaged or lost.
+func TestReadSalvageWithoutDescription(t *testing.T) {
+	_, whole, _ := sparkstate("read", adBilling, "--operator", "1", "--format", "jsonl", "--salvage")
+	for name, withSchema := range map[string]bool{"state/1/_metadata/metadata": true, "state/1/0/_metadata/schema": false, "offsets/6": true, "metadata": true, "commits/6": true} {
+		for what, damage := range map[string]func(string){
+			"damaged": func(full string) { edit(t, full, func([]byte) []byte { return []byte("?") }) },
+			"lost":    func(full string) { require.NoError(t, os.Remove(full)) },
+		} {
+			dir := copyOf(t, adBilling)
+			removeSidecars(t, dir, name)
+			damage(filepath.Join(dir, name))
+			args := []string{"read", dir, "--operator", "1", "--format", "jsonl", "--salvage"}
+			if name == "commits/6" && what == "lost" {
+				continue // then batch 5 is the last one
+			}
+			code, out, errs := sparkstate(args...)
+			require.Zero(t, code, "%s %s: %s", name, what, errs)
+			if !withSchema {
+				assert.Contains(t, errs, "shown as hex", what)
+				assert.Len(t, salvagedRows(t, out), 714, what)
+				out, _ = func() (string, string) {
+					_, o, e := sparkstate(append(args, "--key-schema", "profile_id STRING, adviser_id STRING", "--value-schema", "__dummy__ VOID")...)
+					return o, e
+				}()
+			}
+			assert.Equal(t, whole, out, "%s %s", name, what)
+		}
+	}
+}
+
+func TestReadSalvageOfJoinSide(t *testing.T) {
+	join := filepath.Join("..", "..", "testdata", "4.1.4", "join_leftOuter.zip")
+	for _, side := range []string{"left", "right"} {
+		_, shown, _ := sparkstate("read", join, "--join-side", side, "--format", "jsonl")
+		code, out, errs := sparkstate("read", join, "--join-side", side, "--salvage", "--format", "jsonl")
+		require.Zero(t, code, errs)
+		assert.Len(t, salvagedRows(t, out), strings.Count(shown, "\n"))
+		assert.Contains(t, errs, "nothing is lost")
+		_, out, _ = sparkstate("read", join, "--join-side", side, "--salvage", "--format", "json")
+		var d struct{ Loss map[string]any }
+		require.NoError(t, json.Unmarshal([]byte(out), &d))
+		assert.Contains(t, d.Loss, "missingRows")
+		assert.Contains(t, d.Loss, "leftoverRows")
+	}
+	code, _, _ := sparkstate("read", join, "--join-side", "left", "--salvage", "--store", "left-keyToNumValues")
+	assert.Equal(t, exitUsage, code)
 }

@@ -44,7 +44,7 @@ func (a *app) stores(cp *checkpoint.Checkpoint) ([]*checkpoint.Store, error) {
 	var out []*checkpoint.Store
 	var names []string
 	for _, o := range ops {
-		if err := o.Err(); err != nil {
+		if err := o.Err(); err != nil && !a.damaged {
 			return nil, err
 		}
 		for _, s := range o.Stores() {
