@@ -137,12 +137,13 @@ func (c *Checkpoint) Check(ctx context.Context, level CheckLevel, opts ...CheckO
 			if f.Do == "" {
 				f.Do = k.do
 			}
-			r.Findings = append(r.Findings, f)
+			x.findings = append(x.findings, f)
 		})
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
+	r.Findings = x.findings
 	slices.SortStableFunc(r.Findings, compareFindings)
 	return r, nil
 }

@@ -35,6 +35,8 @@ type examination struct {
 
 	stores     []*storeFacts
 	first, end int64 // the batches of the map
+
+	findings []Finding
 }
 
 // logFacts are what the logs have of one batch.
@@ -159,6 +161,7 @@ type partFacts struct {
 	doubtful          bool // a sidecar differs
 	cut               bool // see cutAtStart
 	spans             []Span
+	gaps              []BatchRange // versions whose deltas were found to be missing
 }
 
 type breakKey struct {
@@ -465,20 +468,6 @@ func (x *examination) decode(ctx context.Context, p *partFacts) error {
 	return x.compareSnapshots(ctx, p)
 }
 
-// mayReplace says whether a temporary file may stand in for one that is
-// missing.
-func (x *examination) mayReplace(p *partFacts, f *fileFacts) bool {
-	if f.Kind != provider.TempFile {
-		return false
-	}
-	final, ok := hdfs.Temporary(f.Name)
-	if !ok || p.file(final) != nil {
-		return false
-	}
-	_, v := hdfs.ParseName(final)
-	return v <= x.end+1
-}
-
 func holds(ns []int64, v int64) bool {
 	_, ok := slices.BinarySearch(ns, v)
 	return ok
@@ -496,7 +485,9 @@ func anyFault(f *fileFacts) error {
 
 func (x *examination) verify(ctx context.Context, p *partFacts, f *fileFacts) error {
 	var look func(provider.Change, int64)
-	if x.level == DeepCheck && f.Kind != provider.TempFile {
+	// What may stand in for a missing file has to prove more than those that
+	// Spark has put in place.
+	if x.level == DeepCheck || f.Kind == provider.TempFile {
 		f.rows = &rowFacts{}
 		look = p.rowCheck(f.rows)
 	}

@@ -145,6 +145,9 @@ type Rollback struct {
 	// Replayed are the committed batches whose input is read and written a
 	// second time.
 	Replayed BatchRange
+	// Input is, for each source, what those batches have read: from the end of
+	// the last batch that stays on. Records counts it where the source does.
+	Input []SourceProgress
 	// Sources are the entries of file sources' logs to remove: those that are
 	// newer than the offsets that stay. Spark takes the files in them for done.
 	Sources []string
@@ -459,7 +462,30 @@ func (x *examination) rollback(to int64) *Rollback {
 		}
 	}
 	r.Sources = x.sourceLogsAbove(keep)
+	r.Input = x.input(to, x.last)
 	return r
+}
+
+// input returns what the sources gave to the batches after one, up to another.
+func (x *examination) input(after, to int64) []SourceProgress {
+	a, err := x.cp.OffsetLog(after)
+	if err != nil || after >= to {
+		return nil
+	}
+	b, err := x.cp.OffsetLog(to)
+	if err != nil {
+		return nil // such a log is a finding
+	}
+	starts := make(map[string]Offset)
+	for _, s := range a.Sources {
+		starts[s.ID] = s.Parse()
+	}
+	var out []SourceProgress
+	for _, s := range b.Sources {
+		p, _ := progress(s.ID, begun{at: starts[s.ID], known: true}, s.Parse())
+		out = append(out, p)
+	}
+	return out
 }
 
 // sourceLogsAbove returns the files of sources/ that file sources wrote after a

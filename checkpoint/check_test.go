@@ -156,26 +156,90 @@ const (
 
 type found map[string]checkpoint.Severity
 
+// damageCase is a checkpoint that is damaged, and what a check has to say of it.
+type damageCase struct {
+	name     string
+	fixtures []string // both, if none is given
+	level    checkpoint.CheckLevel
+	damage   func(r tree)
+	want     found // above info
+	infos    []string
+	says     []string // in what or do of the first finding
+	file     string
+	// restarts says who starts from what is there, newest which batch is
+	// the newest that loads; both are the same for each judge where one
+	// letter or number is given: y or n.
+	restarts string
+	newest   []int64
+	// infos are findings that there are beside those, none those that there are
+	// not.
+	none []string
+}
+
+var both = []string{"3.5.9/ad_billing", "4.1.4/ad_billing"}
+
+func checkDamage(t *testing.T, cases []damageCase) {
+	for _, c := range cases {
+		if len(c.fixtures) == 0 {
+			c.fixtures = both
+		}
+		for _, name := range c.fixtures {
+			t.Run(c.name+"/"+name, func(t *testing.T) {
+				r := fixture(t, name)
+				c.damage(r)
+				report := r.check(c.level)
+				got, infos := found{}, found{}
+				for _, f := range report.Findings {
+					if f.Severity == info {
+						infos[f.ID] = info
+					} else {
+						got[f.ID] = max(got[f.ID], f.Severity)
+					}
+				}
+				require.Equal(t, c.want, got, "%+v", report.Findings)
+				for _, id := range c.infos {
+					assert.Contains(t, infos, id)
+				}
+				for _, id := range c.none {
+					assert.NotContains(t, infos, id)
+				}
+				if len(report.Findings) > 0 {
+					first := report.Findings[0]
+					text := first.What + " | " + first.Do
+					for _, f := range report.Findings[1:] {
+						if f.Severity > info {
+							text += " | " + f.What + " | " + f.Do
+						}
+					}
+					for _, s := range c.says {
+						assert.Contains(t, text, s)
+					}
+					if c.file != "" {
+						assert.Equal(t, c.file, first.File)
+					}
+				}
+				for j := range checkpoint.Judges {
+					a := report.Answers[j]
+					if c.restarts != "" {
+						want := c.restarts[min(int(j), len(c.restarts)-1)] == 'y'
+						assert.Equal(t, want, a.Restarts, "%v: %v", j, a.Why)
+						assert.Equal(t, want, a.Why == nil, "%v: %v", j, a.Why)
+					}
+					if len(c.newest) > 0 {
+						assert.Equal(t, c.newest[min(int(j), len(c.newest)-1)], a.Newest, "%v", j)
+					}
+				}
+			})
+		}
+	}
+}
+
+const seven = "state/0/2/7.delta"
+
 func TestCheckFindsDamage(t *testing.T) {
-	const seven = "state/0/2/7.delta"
 	half := func(b []byte) []byte { return b[:len(b)/2] }
 	flip := func(b []byte) []byte { b[len(b)/2] ^= 4; return b }
-	both := []string{"3.5.9/ad_billing", "4.1.4/ad_billing"}
-	for _, c := range []struct {
-		name     string
-		fixtures []string // both, if none is given
-		level    checkpoint.CheckLevel
-		damage   func(r tree)
-		want     found // above info
-		infos    []string
-		says     []string // in what or do of the first finding
-		file     string
-		// restarts says who starts from what is there, newest which batch is
-		// the newest that loads; both are the same for each judge where one
-		// letter or number is given: y or n.
-		restarts string
-		newest   []int64
-	}{
+	checkDamage(t, []damageCase{
 		{name: "delta missing in a chain, for an older batch", level: checkpoint.QuickCheck,
 			damage: func(r tree) { r.remove("state/1/2/5.delta") },
 			want:   found{"delta-missing": warning}, says: []string{"5.delta is missing", "from 4 on"}, file: "state/1/2/5.delta", restarts: "y", newest: []int64{6}},
@@ -189,7 +253,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			want:   found{"delta-missing": warning}, says: []string{"1.delta is missing"}, file: "state/1/2/1.delta", restarts: "y", newest: []int64{6}},
 		{name: "delta missing at the end, with its sidecar", level: checkpoint.QuickCheck,
 			damage: func(r tree) { delete(r.m, seven) },
-			want:   found{"delta-missing": critical}, says: []string{"so it was written"}, file: seven, restarts: "n", newest: []int64{5}},
+			want:   found{"delta-missing": critical}, none: []string{"sidecar-orphaned"}, says: []string{"so it was written"}, file: seven, restarts: "n", newest: []int64{5}},
 		{name: "delta in only some partitions", level: checkpoint.QuickCheck,
 			damage: func(r tree) { r.remove(seven, "state/0/3/7.delta") },
 			want:   found{"delta-in-some-partitions": critical}, says: []string{"7.delta is missing in 2 of 4 partitions: 2-3", "foreachBatch"}, restarts: "n", newest: []int64{5}},
@@ -292,7 +356,7 @@ func TestCheckFindsDamage(t *testing.T) {
 				r.unsum("offsets/3")
 				r.unsum("offsets/4")
 			},
-			want: found{"clock-backwards": warning, "offsets-backwards": warning}, restarts: "y", newest: []int64{6}},
+			want: found{"clock-backwards": warning, "offsets-backwards": warning, "two-writers": warning}, restarts: "y", newest: []int64{6}},
 
 		{name: "empty file", level: checkpoint.QuickCheck, damage: func(r tree) { r.put(seven, nil) },
 			want: found{"file-empty": critical}, file: seven, restarts: "n", newest: []int64{5}},
@@ -412,54 +476,5 @@ func TestCheckFindsDamage(t *testing.T) {
 				}
 			},
 			want: found{"join-counts": warning}, says: []string{"left over"}},
-	} {
-		if len(c.fixtures) == 0 {
-			c.fixtures = both
-		}
-		for _, name := range c.fixtures {
-			t.Run(c.name+"/"+name, func(t *testing.T) {
-				r := fixture(t, name)
-				c.damage(r)
-				report := r.check(c.level)
-				got, infos := found{}, found{}
-				for _, f := range report.Findings {
-					if f.Severity == info {
-						infos[f.ID] = info
-					} else {
-						got[f.ID] = max(got[f.ID], f.Severity)
-					}
-				}
-				require.Equal(t, c.want, got, "%+v", report.Findings)
-				for _, id := range c.infos {
-					assert.Contains(t, infos, id)
-				}
-				if len(report.Findings) > 0 {
-					first := report.Findings[0]
-					text := first.What + " | " + first.Do
-					for _, f := range report.Findings[1:] {
-						if f.Severity > info {
-							text += " | " + f.What + " | " + f.Do
-						}
-					}
-					for _, s := range c.says {
-						assert.Contains(t, text, s)
-					}
-					if c.file != "" {
-						assert.Equal(t, c.file, first.File)
-					}
-				}
-				for j := range checkpoint.Judges {
-					a := report.Answers[j]
-					if c.restarts != "" {
-						want := c.restarts[min(int(j), len(c.restarts)-1)] == 'y'
-						assert.Equal(t, want, a.Restarts, "%v: %v", j, a.Why)
-						assert.Equal(t, want, a.Why == nil, "%v: %v", j, a.Why)
-					}
-					if len(c.newest) > 0 {
-						assert.Equal(t, c.newest[min(int(j), len(c.newest)-1)], a.Newest, "%v", j)
-					}
-				}
-			})
-		}
-	}
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -69,6 +68,26 @@ func holeText(dir string, h BatchRange) string {
 		return fmt.Sprintf("%s/%d is", dir, h.First)
 	}
 	return fmt.Sprintf("%s/%d to %d are", dir, h.First, h.Last)
+}
+
+// findTwinLogs finds names that Spark takes for the number of a batch when it
+// lists a log, and does not open.
+func findTwinLogs(x *examination, add func(Finding)) {
+	if x.cp.at.root == "" {
+		return
+	}
+	for _, dir := range []string{"offsets", "commits"} {
+		full := path.Join(x.cp.at.root, dir)
+		_ = x.cp.eachEntry(full, func(e fs.DirEntry) bool { // what cannot be listed is said at opening
+			n, err := strconv.ParseInt(e.Name(), 10, 64)
+			if _, plain := decimal(e.Name()); err == nil && !plain && !e.IsDir() {
+				f := x.aboutLog(dir, n, "%s/%s claims batch %d", dir, e.Name(), n)
+				f.File = path.Join(full, e.Name())
+				add(f)
+			}
+			return true
+		})
+	}
 }
 
 func findCommitsAhead(x *examination, add func(Finding)) {
@@ -164,27 +183,6 @@ func pathOf(err error) string {
 		return fe.Path
 	}
 	return ""
-}
-
-// fixed are the settings that Spark takes from the checkpoint for as long as it
-// lives.
-var fixed = []string{ConfShufflePartitions, ConfProviderClass, ConfCodec, ConfRowChecksum, ConfAggregationFormat,
-	ConfJoinFormat, ConfFlatMapGroupsFormat, ConfStrictDistribution, ConfMultipleWatermarks, ConfStateStoreEncoding, ConfRocksDBFormatVersion}
-
-func findConfChanges(x *examination, add func(Finding)) {
-	for _, l := range x.logs {
-		for _, c := range l.confChanges {
-			// A later Spark adds keys, with what applied before.
-			if !slices.Contains(fixed, c.Key) || c.Before == nil || c.After == nil || strings.EqualFold(*c.Before, *c.After) {
-				continue
-			}
-			f := x.aboutLog("offsets", l.id, "%s changed from %s in batch %d to %s in batch %d", c.Key, *c.Before, l.confSince, *c.After, l.id)
-			if c.Key == ConfShufflePartitions {
-				f.Do = "The number of partitions decides where keys are, so Spark takes the recorded one and the state has to fit it. Only an offline repartitioning (Spark 4.2, RocksDB) changes it; otherwise look for a second query, or an edit."
-			}
-			add(f)
-		}
-	}
 }
 
 func findClock(x *examination, add func(Finding)) {

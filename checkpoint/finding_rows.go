@@ -66,7 +66,7 @@ func findTimeouts(x *examination, add func(Finding)) {
 		for _, p := range s.parts {
 			for i := range p.files {
 				f := &p.files[i]
-				if f.rows != nil && f.rows.timeouts > 0 {
+				if f.Kind != provider.TempFile && f.rows != nil && f.rows.timeouts > 0 {
 					if n += f.rows.timeouts; file == "" {
 						file = f.path()
 					}

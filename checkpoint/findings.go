@@ -98,6 +98,8 @@ const (
 var findingKinds = []findingKind{
 	// Files of the state, by name and size.
 	{"delta-missing", QuickCheck, Critical, "a delta is missing in a chain", copyAgain + goBack, findMissingDeltas},
+	{"copied-while-running", QuickCheck, Critical, "partitions end at different versions",
+		"The checkpoint was copied while its query ran, so that later partitions are newer. Copy again, in this order: commits, offsets, state; or go back to a batch that every partition has.", findCopiedWhileRunning},
 	{"delta-in-some-partitions", QuickCheck, Critical, "only some partitions have the delta of a batch",
 		"The usual cause is a sink that does not read a whole partition: foreachBatch with show(), limit(), take() or isEmpty(). Have it read all rows, and go back to a batch that every partition has.", findPartialBatches},
 	{"state-behind-commits", QuickCheck, Critical, "the state ends before the last committed batch",
@@ -114,8 +116,12 @@ var findingKinds = []findingKind{
 	{"partition-missing", QuickCheck, Critical, "a partition has no directory", copyAgain + goBack, findMissingPartitions},
 	{"partition-beyond-count", QuickCheck, Warning, "a directory for a partition that there is none of",
 		"The number of partitions is fixed when a query first starts. Find out who wrote the directory: another query, or one whose checkpoint was emptied by hand.", findExtraPartitions},
+	{"store-missing", QuickCheck, Critical, "a store has vanished",
+		"The query was changed so that its operator has other stores, or the copy left them out. " + copyAgain + "A changed query needs a new checkpoint.", findMissingStores},
+	{"operator-renamed", QuickCheck, Warning, "an operator is another one than it was",
+		"The query was changed, so that another operator has this number. Spark 4 refuses to start it; start the changed query on a new checkpoint.", findRenamedOperators},
 	{"operator-missing", QuickCheck, Critical, "an operator has no directory", "Operators are numbered without gaps. " + copyAgain, findMissingOperators},
-	{"store-unrecorded", QuickCheck, Warning, "a store that the operator's metadata does not know",
+	{"store-unrecorded", QuickCheck, Warning, "a store that is none of its operator's",
 		"The query was changed, or its checkpoint mixed with another's: the operator now has other stores than these. Spark does not look at them.", findUnrecordedStores},
 	{"directory-unreadable", QuickCheck, Critical, "a directory cannot be listed", "Check its permissions. " + copyAgain, findUnlistable},
 	{"sidecar-orphaned", QuickCheck, Info, "checksum files without their file", "Nothing: they are left over from files that were cleaned up or never renamed.", findOrphans},
@@ -130,13 +136,14 @@ var findingKinds = []findingKind{
 	{"commits-behind", QuickCheck, Warning, "commits/ is more than one batch behind offsets/", "Only the newest batch can be without a commit. Copy commits/ again, or remove the offsets beyond the batch after the last commit.", findCommitsBehind},
 	{"batch-in-flight", QuickCheck, Info, "one batch was planned and is not committed", "Nothing: it is running, or it failed and will be run again.", findInFlight},
 	{"log-damaged", QuickCheck, Warning, "a log file cannot be used", copyAgain + "A log that was edited by hand does not match its hidden .crc file any more: remove that.", findDamagedLogs},
+	{"log-twice", QuickCheck, Warning, "another log claims a batch", "Spark opens only the name without padding, and counts the other as well. Find out who wrote it, and move it out.", findTwinLogs},
 	{"query-id-missing", QuickCheck, Warning, "the file metadata is missing",
 		"Spark before 4.2 starts with a new query id, and sinks that tell batches apart by it write some twice; 4.2 and later refuse to start. " + copyAgain, findNoID},
 	{"query-id-damaged", QuickCheck, Critical, "the file metadata cannot be used", copyAgain + "Its content is {\"id\":\"…\"}, with the id that the sinks know.", findBadID},
 	{"operator-metadata-damaged", QuickCheck, Critical, "an operator's metadata cannot be used", copyAgain, findBadOperators},
 	{"schema-damaged", QuickCheck, Critical, "a schema file cannot be used", copyAgain + "Rows can still be read with a schema that you give.", findBadSchemas},
-	{"conf-changed", QuickCheck, Warning, "a setting that is fixed for the life of a checkpoint has changed",
-		"Spark takes these from the offset log, so the log was edited, or two queries write to this checkpoint.", findConfChanges},
+	{"conf-changed", QuickCheck, Warning, "a setting that is fixed for the life of a checkpoint has changed", "", findConfChanges},
+	{"conf-unusable", QuickCheck, Warning, "a setting has a value that nobody can use", "The log was edited, or the query uses a class of its own. " + copyAgain, findUnknownConf},
 	{"clock-backwards", QuickCheck, Warning, "a batch was planned before the one before it", "Look for a second query that writes to the same checkpoint, or for a driver whose clock is wrong.", findClock},
 	{"offsets-backwards", QuickCheck, Warning, "a source's offset went back", "Look for a second query that writes to the same checkpoint, or for a source that was emptied or recreated.", findBackwards},
 	{"watermark-zero", QuickCheck, Info, "state waits for a watermark that is 0", "If the query has seen data for some batches, look for event times that are null or before 1970.", findZeroWatermark},
@@ -171,6 +178,10 @@ var findingKinds = []findingKind{
 	{"key-misplaced", DeepCheck, Critical, "keys are in a partition where they do not belong", "Spark looks for a key in its own partition only, so these rows are never found again. Look for partition directories that were swapped, or a number of partitions that was changed by hand.", findMisplaced},
 	{"join-counts", DeepCheck, Warning, "a join's counts disagree with its rows", "Spark fails or skips rows where one is missing. Look for stores of the join that are of different batches.", findJoinCounts},
 	{"timeout-1970", DeepCheck, Warning, "timeouts in 1970", "A duration was set where a point in time is expected: in event time, setTimeoutTimestamp takes milliseconds since 1970. The groups time out at once.", findTimeouts},
+
+	// What several of these come to. It looks at the others, so it is the last.
+	{"two-writers", QuickCheck, Warning, "traces of two queries in one checkpoint",
+		"Stop one of the two: a checkpoint belongs to one query at a time. Then see which batch the other can go back to; what both have written to the sink is to be cleaned up there.", findTwoWriters},
 }
 
 // anywhere is a finding without a place yet.

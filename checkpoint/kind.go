@@ -15,6 +15,8 @@ type kind struct {
 	// names are the operatorName values of Spark's metadata, the usual one
 	// first.
 	names []string
+	// valuesUnchecked: Spark does not compare the schema of its values.
+	valuesUnchecked bool
 	// infer recognises the operator where there is no metadata (before Spark
 	// 4.0).
 	infer func(*Operator) bool

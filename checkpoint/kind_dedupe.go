@@ -13,7 +13,8 @@ import (
 // later Sparks keep that file. The rows are the same in every version, so the
 // recorded schema is replaced where it is another.
 var dedupe = kind{
-	names: []string{"dedupe"},
+	names:           []string{"dedupe"},
+	valuesUnchecked: true, // it turns the check off, since they mean nothing
 	infer: func(o *Operator) bool {
 		s := o.onlyStore()
 		if s == nil {
