@@ -105,7 +105,7 @@ func (s *Store) damagedPartition(id int) (*hdfs.Partition, error) {
 		return nil, nil
 	}
 	p, err := s.listPartition(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, statestore.ErrMissing) {
 		return nil, nil
 	}
 	return p, err

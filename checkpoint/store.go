@@ -126,8 +126,12 @@ func (s *Store) PrefixColumns() (int, Source) {
 // Present returns the partitions that have a directory, in ascending order.
 func (s *Store) Present() []int { return slices.Sorted(maps.Keys(s.op.dirs)) }
 
-// Absent returns the partitions that have no directory: they count as empty. A
-// query that ran has one for each, so a copy may be incomplete.
+// Absent returns the partitions that have no directory. A query that ran has
+// one for each, and Spark refuses to load a state without it, so [Checkpoint.Check]
+// calls them lost. A copy of a part of the state may be wanted all the same:
+// what is read of the whole store leaves them out, and who shows it has to say
+// so. (A partition that has a directory, but not the files or the store that it
+// should have, is an error to read.)
 func (s *Store) Absent() []int {
 	var out []int
 	for p := range s.op.partitions {
@@ -178,8 +182,10 @@ func (s *Store) listPartition(dir string) (*hdfs.Partition, error) {
 	}
 	p, err := hdfs.Open(c.fsys, dir, cfg)
 	if err != nil {
+		// A partition has all stores of its operator or none.
 		if errors.Is(err, fs.ErrNotExist) && s.name != defaultStore {
-			c.warn(fmt.Errorf("%s is not there, though its operator has it elsewhere; it counts as empty", dir))
+			return nil, &statestore.FileError{Path: dir, Offset: -1, Kind: statestore.ErrMissing, Condition: missingDelta,
+				Detail: "the partition is there, but it has no directory of this store"}
 		}
 		return nil, err
 	}
@@ -507,13 +513,36 @@ func (s *Store) keysElsewhere(ctx context.Context, parts []statestore.Count, opt
 		return nil
 	}
 	c, err := other.Counts(ctx, opts...)
+	if errors.Is(err, statestore.ErrMissing) {
+		return keysOneByOne(ctx, other, parts, opts)
+	}
 	if err != nil {
 		return err
 	}
 	for i := range parts {
 		parts[i].Keys = c.Partitions[i].Rows
-		if parts[i].Present && !c.Partitions[i].Present {
+	}
+	return nil
+}
+
+// keysOneByOne fills in the keys of the partitions that the other store has.
+func keysOneByOne(ctx context.Context, other *Store, parts []statestore.Count, opts []Option) error {
+	at, _, err := other.resolve(ctx, opts)
+	if err != nil {
+		return err
+	}
+	st, err := other.state()
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		switch c, err := st.Counts(ctx, statestore.AtVersion(at.Version), statestore.Partitions(parts[i].Partition)); {
+		case errors.Is(err, statestore.ErrMissing):
 			parts[i].Keys = -1
+		case err != nil:
+			return err
+		default:
+			parts[i].Keys = c[0].Rows
 		}
 	}
 	return nil

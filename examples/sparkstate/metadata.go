@@ -85,9 +85,9 @@ func (a *app) counts(cmd *cobra.Command, s *checkpoint.Store, opts []checkpoint.
 func (a *app) about(s *checkpoint.Store) {
 	operator := "operator " + s.Operator().Label()
 	if absent := s.Absent(); len(absent) > 0 {
-		counts := "they count as 0"
+		counts := "they count as 0, and check tells what is lost"
 		if len(absent) == 1 {
-			counts = "it counts as 0"
+			counts = "it counts as 0, and check tells what is lost"
 		}
 		a.note(operator + " has no directory for " + ints(absent) + "; " + counts)
 	}

@@ -222,7 +222,7 @@ func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side, fr
 		return err
 	}
 	a.about(j.Store())
-	rows := a.sheetOf(cmd, document(path, at.Batch), j.Key(), j.Value())
+	rows := a.sheetOf(cmd, withAbsent(document(path, at.Batch), j.Store()), j.Key(), j.Value())
 	var loss checkpoint.JoinLoss
 	if err := a.readRecords(rows, op.Label()+"/"+string(side), j.Records(cmd.Context(), &loss, opts...)); err != nil {
 		if missesSnapshot(err) {
@@ -275,7 +275,16 @@ type rowSheet struct {
 func (a *app) rowSheet(cmd *cobra.Command, header []field, s *checkpoint.Store) *rowSheet {
 	key, _ := s.Key()
 	value, _ := s.Value()
-	return a.sheetOf(cmd, header, key, value)
+	return a.sheetOf(cmd, withAbsent(header, s), key, value)
+}
+
+// withAbsent adds the partitions that have no directory to a document's head,
+// where there are any: their rows are not in it.
+func withAbsent(header []field, s *checkpoint.Store) []field {
+	if absent := s.Absent(); len(absent) > 0 {
+		return append(header, field{"absentPartitions", absent})
+	}
+	return header
 }
 
 func (a *app) sheetOf(cmd *cobra.Command, header []field, key, value *sqltype.Type) *rowSheet {
