@@ -30,6 +30,7 @@ as --fail-on says. Damage is an answer here, not an error.`,
 	a.shared(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.level, "level", f.level, "how much to read: quick, default or deep")
+	flags.Int64Var(&f.chain, "chain", 0, "from how many deltas on a load is worth a finding (default 100)")
 	flags.StringVar(&f.failOn, "fail-on", f.failOn, "exit with 1 from this severity on: info, warning or critical")
 	flags.StringArrayVar(&f.compare, "compare-schema", nil, "compare with the schema of a changed query, by Spark's rules: key=DDL or value=DDL, of the store that --operator and --store pick")
 	flags.StringVar(&a.operator, "operator", "", "operator of --compare-schema")
@@ -41,6 +42,7 @@ as --fail-on says. Damage is an answer here, not an error.`,
 // checkFlags are the flags of check.
 type checkFlags struct {
 	level, failOn string
+	chain         int64
 	compare       []string
 }
 
@@ -80,6 +82,9 @@ func (a *app) check(cmd *cobra.Command, name string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.chain < 0 {
+		return usagef("--chain %d: no less than 0", f.chain)
+	}
 	cp, err := a.openJudged(name)
 	if err != nil {
 		return err
@@ -93,7 +98,7 @@ func (a *app) check(cmd *cobra.Command, name string, f checkFlags) error {
 		return err
 	}
 	done := a.progress("checking " + name)
-	r, err := cp.Check(cmd.Context(), l, append(options, checkpoint.CheckWorkers(a.workers))...)
+	r, err := cp.Check(cmd.Context(), l, append(options, checkpoint.CheckWorkers(a.workers), checkpoint.LongChain(f.chain))...)
 	done()
 	if err != nil {
 		return err
@@ -121,9 +126,9 @@ func (a *app) check(cmd *cobra.Command, name string, f checkFlags) error {
 // openJudged opens a checkpoint to check it: what a warning would say is a
 // finding.
 func (a *app) openJudged(name string) (*checkpoint.Checkpoint, error) {
-	var opts []checkpoint.OpenOption
-	if a.ignoreCRC {
-		opts = append(opts, checkpoint.IgnoreSidecars())
+	opts, err := a.openOptions()
+	if err != nil {
+		return nil, err
 	}
 	return checkpoint.Open(name, opts...)
 }
@@ -149,130 +154,4 @@ func counting(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// judgeNames are the names of the judges in documents.
-var judgeNames = [checkpoint.Judges]string{"sparkBefore41", "spark41", "library"}
-
-type checkAnswer struct {
-	Judge    string  `json:"judge"`
-	Restarts bool    `json:"restarts"`
-	Why      *string `json:"why"`
-	// Newest is null where no batch loads everywhere.
-	Newest *int64     `json:"newestBatch"`
-	Back   *checkBack `json:"rollback"`
-}
-
-type checkBack struct {
-	Offsets  []int64   `json:"removeOffsets"`
-	Commits  []int64   `json:"removeCommits"`
-	Above    int64     `json:"removeStateAbove"`
-	Again    *int64    `json:"runsAgain"`
-	Replayed *[2]int64 `json:"replayedBatches"`
-	Sources  []string  `json:"removeSourceLogs"`
-}
-
-type checkMap struct {
-	Operator  int         `json:"operatorId"`
-	Store     string      `json:"stateStoreName"`
-	Partition int         `json:"partitionId"`
-	Spans     []checkSpan `json:"spans"`
-}
-
-type checkSpan struct {
-	First   int64                         `json:"firstBatch"`
-	Last    int64                         `json:"lastBatch"`
-	Loading map[string]checkpoint.Loading `json:"loading"`
-	Why     *string                       `json:"why"`
-}
-
-// checkRows writes the findings as rows, and in a document the rest after them.
-func (a *app) checkRows(name string, cp *checkpoint.Checkpoint, r *checkpoint.CheckReport) error {
-	sh := &sheet{format: a.format, header: document(name, numberOrNil(r.LastCommitted)), columns: []column{
-		{name: "id"}, {name: "severity"}, {"operatorId", true}, {name: "operatorName"}, {name: "stateStoreName"}, {"partitionId", true},
-		{"batch", true}, {name: "file"}, {"offset", true}, {name: "what"}, {name: "do"}, {name: "condition"},
-	}}
-	sh.footer = []field{
-		{"level", r.Level}, {"askedBatch", numberOrNil(r.Asked)}, {"answers", checkAnswers(r)}, {"map", checkMaps(r)},
-		{"filesDecoded", r.Files}, {"bytesDecoded", r.Bytes},
-	}
-	if err := sh.begin(a.out); err != nil {
-		return err
-	}
-	for _, f := range r.Findings {
-		if err := sh.row(textCell(f.ID), textCell(f.Severity.String()), numberOrNull(int64(f.Operator)), textOrNull(operatorName(cp, f.Operator)),
-			textOrNull(f.Store), numberOrNull(int64(f.Partition)), numberOrNull(f.Batch), textOrNull(f.File), numberOrNull(f.Offset),
-			textCell(f.What), textCell(f.Do), textOrNull(f.Condition)); err != nil {
-			return err
-		}
-	}
-	return sh.end()
-}
-
-// numberOrNil is a number as JSON, nil where -1 stands for none.
-func numberOrNil(n int64) *int64 {
-	if n < 0 {
-		return nil
-	}
-	return &n
-}
-
-func numberOrNull(n int64) cell { return jsonCell(numberOrNil(n)) }
-
-func errorOrNil(err error) *string {
-	if err == nil {
-		return nil
-	}
-	text := oneLine(err.Error())
-	return &text
-}
-
-func operatorName(cp *checkpoint.Checkpoint, id int) string {
-	o, err := cp.Operator(id)
-	if err != nil {
-		return "" // a finding about an operator that is not there
-	}
-	name, _ := o.Name()
-	return name
-}
-
-func checkAnswers(r *checkpoint.CheckReport) []checkAnswer {
-	var out []checkAnswer
-	for j, answer := range r.Answers {
-		c := checkAnswer{Judge: judgeNames[j], Restarts: answer.Restarts, Why: errorOrNil(answer.Why), Newest: numberOrNil(answer.Newest)}
-		if b := answer.Back; b != nil {
-			c.Back = &checkBack{Offsets: emptyIfNil(b.Offsets), Commits: emptyIfNil(b.Commits), Above: b.Above, Again: numberOrNil(b.Again), Sources: emptyIfNil(b.Sources)}
-			if b.Replayed.First <= b.Replayed.Last {
-				c.Back.Replayed = &[2]int64{b.Replayed.First, b.Replayed.Last}
-			}
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// emptyIfNil makes JSON say [] rather than null.
-func emptyIfNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-func checkMaps(r *checkpoint.CheckReport) []checkMap {
-	out := []checkMap{}
-	for _, s := range r.Map.Stores {
-		for _, p := range s.Partitions {
-			m := checkMap{Operator: s.Operator, Store: s.Store, Partition: p.Partition, Spans: []checkSpan{}}
-			for _, sp := range p.Spans {
-				c := checkSpan{First: sp.First, Last: sp.Last, Loading: make(map[string]checkpoint.Loading), Why: errorOrNil(sp.Why)}
-				for j, l := range sp.Loading {
-					c.Loading[judgeNames[j]] = l
-				}
-				m.Spans = append(m.Spans, c)
-			}
-			out = append(out, m)
-		}
-	}
-	return out
 }

@@ -132,7 +132,15 @@ func rollbackText(b *checkpoint.Rollback) string {
 		text += fmt.Sprintf(" Batch %d is then run again with the offsets that it had.", b.Again)
 	}
 	if b.Replayed.First <= b.Replayed.Last {
-		text += fmt.Sprintf(" The input of batch %s is read and written a second time, if its source still has it.", span(b.Replayed.First, b.Replayed.Last))
+		text += fmt.Sprintf(" The input of batch %s is read and written a second time, if its source still has it", span(b.Replayed.First, b.Replayed.Last))
+		sep := ": "
+		for i := range b.Input {
+			if p := &b.Input[i]; p.Change != checkpoint.OffsetStill {
+				text += sep + "source " + p.ID + " " + advance(p)
+				sep = ", "
+			}
+		}
+		text += "."
 	}
 	return text
 }
@@ -241,7 +249,7 @@ func (t *checkWriter) findings() {
 		t.line("nothing found (level %s)", t.r.Level)
 		return
 	}
-	t.line("%s (level %s)", counting(len(t.r.Findings), "finding"), t.r.Level)
+	t.line("%s (level %s)", counting(len(t.r.Findings)+int(t.r.LeftOut), "finding"), t.r.Level)
 	for _, group := range alike(t.r.Findings) {
 		f := group[0]
 		t.line("")

@@ -26,6 +26,7 @@ type app struct {
 	partition []int
 	limit     int64
 	ignoreCRC bool
+	limits    map[string]int64
 	workers   int
 	reads     int
 	memory    size
@@ -108,8 +109,11 @@ func (a *app) shared(cmd *cobra.Command) {
 	a.verifying(cmd)
 }
 
+// verifying declares the flags of how files are believed.
 func (a *app) verifying(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
+	f := cmd.Flags()
+	f.StringToInt64Var(&a.limits, "limits", nil, "other limits than the library's own, such as rowBytes=1073741824 (go doc ./checkpoint Limits)")
+	f.BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
 }
 
 // selecting declares the flags that pick a part of the state.
@@ -143,10 +147,11 @@ func (a *app) options(cmd *cobra.Command) ([]checkpoint.Option, error) {
 
 // open opens the checkpoint and says on stderr what was assumed.
 func (a *app) open(path string, opts ...checkpoint.OpenOption) (*checkpoint.Checkpoint, error) {
-	opts = append(opts, checkpoint.OnWarning(a.warn))
-	if a.ignoreCRC {
-		opts = append(opts, checkpoint.IgnoreSidecars())
+	shared, err := a.openOptions()
+	if err != nil {
+		return nil, err
 	}
+	opts = append(append(opts, checkpoint.OnWarning(a.warn)), shared...)
 	cp, err := checkpoint.Open(path, opts...)
 	if err != nil {
 		return nil, err
