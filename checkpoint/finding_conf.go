@@ -84,6 +84,7 @@ func findUnknownConf(x *examination, add func(Finding)) {
 	}
 	if _, err := codec.Parse(x.cp.conf[ConfCodec]); err != nil {
 		f := x.aboutLog("offsets", x.cp.confBatch, "%s: %v", ConfCodec, err)
+		f.Severity, f.Do = Info, "Nothing, if the query has a compression of its own: its class has to be there when it starts. Files are read here by their first bytes, whatever the setting says."
 		add(f)
 	}
 	if text, ok := x.cp.conf[ConfShufflePartitions]; ok {

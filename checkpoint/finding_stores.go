@@ -217,8 +217,9 @@ func findRenamedOperators(x *examination, add func(Finding)) {
 		if o.meta == nil || o.kind == nil || x.level < DefaultCheck {
 			continue
 		}
-		// Everything that is nothing else looks like an aggregation.
-		if k := infer(o); k != nil && k != o.kind && k != &aggregation {
+		// Everything that is nothing else looks like an aggregation, and a join is
+		// told by the names of its stores, which are compared elsewhere.
+		if k := infer(o); k != nil && k != o.kind && k != &aggregation && k != &symmetricHashJoin {
 			f := anywhere("the metadata calls operator %d %s, but its state is that of %s", o.id, o.meta.Name, k.names[0])
 			f.Operator, f.Condition = o.id, condition
 			add(f)
