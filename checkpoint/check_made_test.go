@@ -249,12 +249,16 @@ type retiring struct {
 	r    tree
 	when string
 	gone []string
-	once sync.Once
+	mu   sync.Mutex
+	done bool
 }
 
 func (f *retiring) Open(name string) (fs.File, error) {
-	if name == f.when {
-		f.once.Do(func() { f.r.remove(f.gone...) })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if name == f.when && !f.done {
+		f.done = true
+		f.r.remove(f.gone...)
 	}
 	return f.r.m.Open(name)
 }

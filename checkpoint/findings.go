@@ -99,7 +99,7 @@ var findingKinds = []findingKind{
 	// Files of the state, by name and size.
 	{"delta-missing", QuickCheck, Critical, "a delta is missing in a chain", copyAgain + goBack, findMissingDeltas},
 	{"copied-while-running", QuickCheck, Critical, "partitions end at different versions",
-		"The checkpoint was copied while its query ran, so that later partitions are newer. Copy again, in this order: commits, offsets, state; or go back to a batch that every partition has.", findCopiedWhileRunning},
+		"Typical of a checkpoint that was copied while its query ran: what was copied later is newer. Copy again, in this order: commits, offsets, state. If it is no copy, files at the end of these partitions were lost: go back to a batch that every partition has.", findCopiedWhileRunning},
 	{"delta-in-some-partitions", QuickCheck, Critical, "only some partitions have the delta of a batch",
 		"The usual cause is a sink that does not read a whole partition: foreachBatch with show(), limit(), take() or isEmpty(). Have it read all rows, and go back to a batch that every partition has.", findPartialBatches},
 	{"state-behind-commits", QuickCheck, Critical, "the state ends before the last committed batch",
