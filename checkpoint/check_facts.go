@@ -160,6 +160,7 @@ type partFacts struct {
 	broken            map[breakKey]breakAt
 	doubtful          bool // a sidecar differs
 	cut               bool // see cutAtStart
+	went              bool // a file has gone between the listing and its turn
 	spans             []Span
 	gaps              []BatchRange // versions whose deltas were found to be missing
 }
@@ -368,7 +369,7 @@ func (x *examination) readPartition(ctx context.Context, p *partFacts) error {
 
 // vanished says whether a file went between the listing and its turn.
 func (p *partFacts) vanished() bool {
-	return slices.ContainsFunc(p.files, func(f fileFacts) bool { return f.check != nil && errors.Is(f.check.Err, statestore.ErrMissing) })
+	return p.went || slices.ContainsFunc(p.files, func(f fileFacts) bool { return f.check != nil && errors.Is(f.check.Err, statestore.ErrMissing) })
 }
 
 func (x *examination) listPartition(ctx context.Context, p *partFacts) error {
@@ -402,6 +403,7 @@ func (p *partFacts) size(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		p.went = p.went || len(sized) < len(state)
 		for _, f := range some {
 			switch f.Kind {
 			case provider.DeltaFile, provider.SnapshotFile:
