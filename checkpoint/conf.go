@@ -20,10 +20,10 @@ const (
 // conf is the configuration of one batch; nil where no offset log tells.
 type conf map[string]string
 
-// partitions returns the number of state partitions.
+// partitions returns the number of state partitions, be it believable or not.
 func (c conf) partitions() (int, bool) {
-	n, err := strconv.Atoi(c[ConfShufflePartitions])
-	return n, err == nil && n > 0 && n <= maxID
+	n, err := strconv.ParseInt(c[ConfShufflePartitions], 10, 32)
+	return int(n), err == nil && n > 0
 }
 
 // before32 says whether an older Spark than 3.2 planned the batch that the

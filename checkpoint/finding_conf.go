@@ -88,7 +88,7 @@ func findUnknownConf(x *examination, add func(Finding)) {
 		add(f)
 	}
 	if text, ok := x.cp.conf[ConfShufflePartitions]; ok {
-		if _, ok := x.cp.conf.partitions(); !ok {
+		if n, ok := x.cp.conf.partitions(); !ok || n > maxID {
 			f := x.aboutLog("offsets", x.cp.confBatch, "%s is %.40q, which is no number of partitions", ConfShufflePartitions, text)
 			f.Severity = Critical
 			add(f)

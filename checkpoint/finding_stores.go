@@ -70,9 +70,9 @@ func findExtraPartitions(x *examination, add func(Finding)) {
 			ok = n > 0
 		}
 		if !ok {
-			continue
+			n = o.partitions
 		}
-		var ids []int64
+		ids := slices.Clone(o.far)
 		for p := range o.dirs {
 			if p >= n {
 				ids = append(ids, int64(p))
@@ -83,7 +83,7 @@ func findExtraPartitions(x *examination, add func(Finding)) {
 		}
 		slices.Sort(ids)
 		f := anywhere("operator %s has directories for partitions %s; the query has %d, counted from 0", o.Label(), Ranges(ids), n)
-		f.Operator, f.File = o.id, o.dirs[int(ids[0])]
+		f.Operator, f.File = o.id, path.Join(o.dir, strconv.FormatInt(ids[0], 10))
 		add(f)
 	}
 }

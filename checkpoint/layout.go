@@ -180,6 +180,11 @@ func (c *Checkpoint) locate(dir, name string) (place, error) {
 // are ints, and nobody has a hundred thousand partitions.
 const maxID = 1<<17 - 1
 
+// maxAbsent bounds how many partitions without a directory are believed in: each
+// costs some memory wherever partitions are counted, and a single number in a
+// file or in a name can claim any of them.
+const maxAbsent = 1 << 15
+
 // descend looks for the one directory below that is a checkpoint, as in a zip
 // file or in a folder made around it.
 func (c *Checkpoint) descend(dir string) (string, error) {

@@ -24,6 +24,7 @@ type Operator struct {
 	// err is what is wrong with its metadata; its stores cannot be read then.
 	err        error
 	dirs       map[int]string // of the partitions that have one
+	far        []int64        // directories with numbers that are not believed
 	partitions int
 	oneTask    bool // it runs as a single task, so that it has partition 0 only
 	partFrom   Source
@@ -133,11 +134,16 @@ func (c *Checkpoint) findOperator(id int, dir string) (*Operator, error) {
 			return nil, err
 		}
 		o.dirs = make(map[int]string)
-		for _, p := range ids {
-			if p <= maxID {
-				o.dirs[int(p)] = path.Join(dir, strconv.FormatInt(p, 10))
+		for i, p := range ids {
+			if p > maxID || p-int64(i) > maxAbsent {
+				o.far = append(o.far, p)
+				continue
 			}
+			o.dirs[int(p)] = path.Join(dir, strconv.FormatInt(p, 10))
 		}
+	}
+	if len(o.far) > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("%s: the directories from %d on, %d of them, are not taken for partitions: more than %d partitions below have none", dir, o.far[0], len(o.far), maxAbsent))
 	}
 	if c.at.partition == nil {
 		batch := int64(1<<63 - 1)
@@ -224,13 +230,18 @@ func (o *Operator) countPartitions() {
 		highest = max(highest, p)
 	}
 	o.oneTask = o.kind != nil && o.kind.oneTask != nil && o.kind.oneTask(o)
-	switch n, ok := o.cp.conf.partitions(); {
+	n, ok := o.cp.conf.partitions()
+	if !ok && o.meta != nil && len(o.meta.Stores) > 0 {
+		n = o.meta.Stores[0].Partitions
+	}
+	switch {
 	case o.oneTask && highest <= 0:
 		o.partitions, o.partFrom = 1, Inferred
-	case ok:
+	case n-len(o.dirs) > maxAbsent:
+		o.cp.notes = append(o.cp.notes, fmt.Sprintf("operator %s: %d partitions are recorded, which is not believed: it has directories for %d", o.Label(), n, len(o.dirs)))
+		o.partitions, o.partFrom = highest+1, Inferred
+	case n > 0:
 		o.partitions, o.partFrom = n, Recorded
-	case o.meta != nil && len(o.meta.Stores) > 0 && o.meta.Stores[0].Partitions > 0:
-		o.partitions, o.partFrom = o.meta.Stores[0].Partitions, Recorded
 	default:
 		o.partitions, o.partFrom = highest+1, Inferred
 	}
