@@ -19,8 +19,9 @@ type SalvagedRow struct {
 	// this. Before the one that was asked for, a file that is lost may have
 	// changed or removed it since.
 	Batch int64
-	// Doubtful: the file of the row has changed since it was written, and
-	// nothing tells where.
+	// Doubtful: the row may be wrong. Its file has changed since it was written,
+	// and nothing tells where; or it is a delta that breaks off, and what is lost
+	// of it may change the row once more.
 	Doubtful bool
 }
 

@@ -18,8 +18,10 @@ type Salvaged struct {
 	// this. Below the version that was asked for, a lost file may have changed
 	// or removed it since.
 	Version int64
-	// Doubtful: the file of the row is not as it was written, as its .crc file or
-	// damage further on shows, and no checksum of its compression tells where.
+	// Doubtful: the row may be wrong. Its file is not as it was written, as a .crc
+	// file or damage further on shows, and no checksum of its compression tells
+	// where; or it is from a delta that breaks off, and what is lost of that may
+	// change the row once more.
 	Doubtful bool
 }
 
@@ -157,8 +159,8 @@ func (p *Partition) salvage(ctx context.Context, version int64, t *table, loss *
 		switch {
 		case c.Err != nil:
 			// A record that was read may have been followed by another of the
-			// same key.
-			files[len(files)-1].version = min(upTo, v)
+			// same key: the row was like this while the version was written.
+			files[len(files)-1] = salvaged{version: min(upTo, v), doubtful: true}
 			lose(v, c.Err)
 		case c.doubt() != nil:
 			lose(v, c.doubt())

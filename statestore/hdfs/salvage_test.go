@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"testing"
 	"testing/fstest"
 
@@ -49,6 +50,11 @@ func TestSalvage(t *testing.T) {
 		}
 	}
 	all := map[string]known{"a": {"2", 5, false}, "b": {"4", 5, false}, "d": {"3", 5, false}, "f": {"5", 5, false}}
+	doubting := func(key string) map[string]known {
+		m := maps.Clone(all)
+		m[key] = known{m[key].value, m[key].version, true}
+		return m
+	}
 	for _, c := range []struct {
 		name   string
 		damage func(m fstest.MapFS)
@@ -59,8 +65,9 @@ func TestSalvage(t *testing.T) {
 		{"snapshot damaged, deltas whole", func(m fstest.MapFS) { m["p/3.snapshot"] = cut(put("a", "2")) }, all, []error{provider.ErrTruncated}},
 		{"delta missing", func(m fstest.MapFS) { delete(m, "p/4.delta") },
 			map[string]known{"a": {"2", 3, false}, "b": {"1", 3, false}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrMissing}},
+		// Its lost part may hold another record of the key.
 		{"delta cut", func(m fstest.MapFS) { m["p/4.delta"] = cut(put("b", "4")) },
-			map[string]known{"a": {"2", 3, false}, "b": {"4", 4, false}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
+			map[string]known{"a": {"2", 3, false}, "b": {"4", 4, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
 		{"delta broken further on", func(m fstest.MapFS) {
 			m["p/4.delta"] = cut(put("b", "4"), []byte{0xff, 0xff, 0xff, 0xfe})
 		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrCorrupt}},
@@ -69,6 +76,9 @@ func TestSalvage(t *testing.T) {
 			delete(m, "p/2.delta")
 		}, map[string]known{"a": {"9", 5, true}, "b": {"4", 5, false}, "c": {"1", 1, false}, "d": {"3", 5, false}, "f": {"5", 5, false}},
 			[]error{provider.ErrCorrupt, provider.ErrMissing}},
+		{"newest delta cut, in a compression with checksums", func(m fstest.MapFS) {
+			m["p/5.delta"] = file(compress(t, codec.LZ4, put("b", "5"), remove("e"), put("g", "5")))
+		}, map[string]known{"a": {"2", 4, false}, "b": {"5", 5, true}, "d": {"3", 4, false}, "g": {"5", 5, true}}, []error{provider.ErrTruncated}},
 		{"newest delta missing", func(m fstest.MapFS) { delete(m, "p/5.delta") },
 			map[string]known{"a": {"2", 4, false}, "b": {"4", 4, false}, "d": {"3", 4, false}, "e": {"4", 4, false}}, []error{provider.ErrMissing}},
 		{"snapshot damaged, its delta gone", func(m fstest.MapFS) {
@@ -86,24 +96,24 @@ func TestSalvage(t *testing.T) {
 		}, map[string]known{}, []error{provider.ErrMissing}},
 		{"a sidecar that differs", func(m fstest.MapFS) { m["p/.4.delta.crc"] = file(hadoopSums([]byte("another"))) },
 			map[string]known{"a": {"2", 3, false}, "b": {"4", 5, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrChecksum}},
-		// The end mark is gone either way. A sum of a file that was longer says
-		// why; one of a file of that length says that bytes are others.
-		{"delta cut, as its sidecar says", func(m fstest.MapFS) {
-			m["p/4.delta"] = cut(put("b", "4"))
-			m["p/.4.delta.crc"] = file(hadoopSums(append(m["p/4.delta"].Data, make([]byte, 600)...)))
-		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, false}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
-		{"delta cut, as its JSON sidecar says", func(m fstest.MapFS) {
-			m["p/4.delta"] = cut(put("b", "4"))
-			m["p/4.delta.crc"] = file(sparkSum(append(m["p/4.delta"].Data, 0)))
-		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, false}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
-		{"delta changed so that it seems cut", func(m fstest.MapFS) {
-			m["p/4.delta"] = cut(put("b", "4"))
-			m["p/.4.delta.crc"] = file(hadoopSums(cut(put("b", "5")).Data))
-		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
-		{"delta changed so that it seems cut, by its JSON sidecar", func(m fstest.MapFS) {
-			m["p/4.delta"] = cut(put("b", "4"))
-			m["p/4.delta.crc"] = file(sparkSum(cut(put("b", "5")).Data))
-		}, map[string]known{"a": {"2", 3, false}, "b": {"4", 4, true}, "d": {"3", 3, false}, "f": {"5", 5, false}}, []error{provider.ErrTruncated}},
+		// The end mark of the snapshot is gone either way. A sum of a file that was
+		// longer says why; one of a file of that length says that bytes are others.
+		{"snapshot cut, as its sidecar says", func(m fstest.MapFS) {
+			m["p/3.snapshot"] = cut(put("a", "2"))
+			m["p/.3.snapshot.crc"] = file(hadoopSums(append(m["p/3.snapshot"].Data, make([]byte, 600)...)))
+		}, all, []error{provider.ErrTruncated}},
+		{"snapshot cut, as its JSON sidecar says", func(m fstest.MapFS) {
+			m["p/3.snapshot"] = cut(put("a", "2"))
+			m["p/3.snapshot.crc"] = file(sparkSum(append(m["p/3.snapshot"].Data, 0)))
+		}, all, []error{provider.ErrTruncated}},
+		{"snapshot changed so that it seems cut", func(m fstest.MapFS) {
+			m["p/3.snapshot"] = cut(put("a", "2"))
+			m["p/.3.snapshot.crc"] = file(hadoopSums(cut(put("a", "3")).Data))
+		}, doubting("a"), []error{provider.ErrTruncated}},
+		{"snapshot changed so that it seems cut, by its JSON sidecar", func(m fstest.MapFS) {
+			m["p/3.snapshot"] = cut(put("a", "2"))
+			m["p/3.snapshot.crc"] = file(sparkSum(cut(put("a", "3")).Data))
+		}, doubting("a"), []error{provider.ErrTruncated}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := whole()
