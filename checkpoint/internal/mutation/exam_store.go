@@ -67,6 +67,10 @@ func (x *exam) records(ctx context.Context, s *checkpoint.Store, so *storeOracle
 	if so.records == nil {
 		return
 	}
+	if typesFrom(s) != so.types {
+		x.notice()
+		right = false
+	}
 	parts := slices.Sorted(maps.Keys(ordered))
 	for _, p := range parts {
 		x.begin()

@@ -38,7 +38,8 @@ type storeOracle struct {
 	changed []int64 // that changes has
 	// records are those of the last batch by partition; nil without a schema.
 	records map[int][]arrow.Record
-	skewed  []float64 // rows by partition, as skew has them; nil if it fails
+	types   [2]checkpoint.Source // where the types of keys and values are from
+	skewed  []float64            // rows by partition, as skew has them; nil if it fails
 }
 
 type at struct {
@@ -131,6 +132,14 @@ func count(records []arrow.Record) (n int64) {
 	return n
 }
 
+// typesFrom says where the types of a store's rows are from: a caller can tell
+// what is recorded from what is inferred.
+func typesFrom(s *checkpoint.Store) (from [2]checkpoint.Source) {
+	_, from[0] = s.Key()
+	_, from[1] = s.Value()
+	return from
+}
+
 // consult reads all that the undamaged checkpoint has.
 func consult(ctx context.Context, t *tree) (*oracle, error) {
 	o := &oracle{warnings: make(map[string]bool)}
@@ -170,6 +179,7 @@ func consultStore(ctx context.Context, s *checkpoint.Store) (*storeOracle, error
 	for _, p := range s.Present() {
 		so.dirs[p] = path.Dir(statetest.Delta(so.operator, so.name, p, 1).String())
 	}
+	so.types = typesFrom(s)
 	var err error
 	if so.batches, err = s.Readable(ctx); err != nil {
 		return nil, err
