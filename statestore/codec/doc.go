@@ -20,6 +20,25 @@
 // So what a codec says is not the last word: a body of records has an end mark
 // of its own, and that must be there too.
 //
+// How much passes was measured on 100,000 random damages to checkpoints of every
+// operator (package checkpoint/internal/mutation, which tells how). Of those to
+// state files that made a difference, so many gave wrong rows without an error:
+//
+//	          one to eight   a range     bytes      cut,       another
+//	codec     bytes flipped  zeroed      inserted   removed    file's content
+//	lz4            0 %          0 %        0 %        0 %         98 %
+//	lzf           12 %          5 %        0 %        0 %         98 %
+//	snappy        14 %          6 %        0 %        0 %         98 %
+//	zstd           9 %          6 %        0 %        0 %         98 %
+//	none          72 %         41 %        1 %        0 %         98 %
+//
+// Beside a .crc file, or with checksums in front of the rows, it was 0 % in the
+// first four columns; the last, a whole file that another partition or version
+// wrote, is 0 % only beside a .crc file of the file that belongs there. No format
+// says which partition and version a file is of. A deep check of the checkpoint
+// finds 84 % of what passes: by rows that do not fit their schema, keys in the
+// wrong partition, and snapshots that differ from the deltas.
+//
 // # LZ4
 //
 // The stream of lz4-java's LZ4BlockOutputStream: blocks that do not depend on

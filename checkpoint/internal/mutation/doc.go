@@ -32,7 +32,26 @@
 //
 //	go run ./checkpoint/internal/mutation/cmd/mutate -seed 1 -one 4711
 //
+// # What passes
+//
 // Damage to the bytes of a file that no checksum covers, and whole files in the
 // wrong place, can go unnoticed: nothing in a file says which partition and
-// version it is of.
+// version it is of. Of 100,000 mutations (seed 1) that are not harmless, so many
+// passed, and in so many of those a deep check finds something above info:
+//
+//	                                     .crc files beside      no .crc files
+//	damaged                              passed  check finds    passed  check finds
+//	state: bytes changed, lz4             0 %                    0 %
+//	state: bytes changed, lzf             0 %                    6.5 %     81 %
+//	state: bytes changed, snappy          0 %                    7.9 %     80 %
+//	state: bytes changed, zstd            0 %                    5.2 %     86 %
+//	state: bytes changed, not compressed  0 %                   40.9 %     81 %
+//	state: bytes changed, row checksums   0 %                    0 %
+//	state: whole files astray             1.4 %    100 %        79 %       84 %
+//	schema                                0.1 %      0 %         4.9 %     51 %
+//	operator metadata, offsets, commits   0 %                    0 %
+//
+// The 1.4 % are copies under a name that has no .crc file of its own, such as a
+// delta copied to 4.snapshot. The schemas that pass are of the same layout as
+// the right one: another column's name, or that of the join's other side.
 package mutation
