@@ -227,3 +227,21 @@ func BenchmarkChanges(b *testing.B) {
 	}
 	rowsPerSecond(b, benchKeys/10)
 }
+
+// BenchmarkCheck is what the levels of a check cost on a snapshot with a tenth
+// changed on top.
+func BenchmarkCheck(b *testing.B) {
+	dir, _ := bench(b, codec.LZ4, true)
+	for _, level := range []checkpoint.CheckLevel{checkpoint.QuickCheck, checkpoint.DefaultCheck, checkpoint.DeepCheck} {
+		b.Run(level.String(), func(b *testing.B) {
+			for b.Loop() {
+				cp, err := checkpoint.Open(dir)
+				require.NoError(b, err)
+				_, err = cp.Check(b.Context(), level)
+				require.NoError(b, err)
+				require.NoError(b, cp.Close())
+			}
+			rowsPerSecond(b, benchKeys)
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
@@ -111,4 +112,32 @@ func TestMemoryBudget(t *testing.T) {
 	l.Snapshot = true
 	_, err = largeStore(t, l).Counts(t.Context(), checkpoint.Memory(budget))
 	require.NoError(t, err)
+}
+
+// TestNoAllocationPerRow: however many rows there are, what is allocated is for
+// files, batches and records.
+func TestNoAllocationPerRow(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	const keys = 200_000
+	for _, l := range []statetest.Large{
+		{Keys: keys, Partitions: 2, Snapshot: true},
+		{Keys: keys, Partitions: 2, Snapshot: true, Deltas: 1, Touched: 0.1},
+		{Keys: keys, Partitions: 2},
+	} {
+		s := largeStore(t, l)
+		counts := testing.AllocsPerRun(2, func() {
+			_, err := s.Counts(t.Context())
+			require.NoError(t, err)
+		})
+		records := testing.AllocsPerRun(2, func() {
+			for rec, err := range s.Records(t.Context(), checkpoint.RecycleBuffers()) {
+				require.NoError(t, err)
+				rec.Release()
+			}
+		})
+		assert.Less(t, counts, float64(keys)/200, "%+v", l)
+		assert.Less(t, records, float64(keys)/50, "%+v", l)
+	}
 }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package statestore_test
+
+const raceEnabled = false
