@@ -106,7 +106,7 @@ func Open(name string, opts ...OpenOption) (*Checkpoint, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	c, err := open(root.FS(), ".", filepath.ToSlash(abs), name, opts)
+	c, err := open(fsOf(root), ".", filepath.ToSlash(abs), name, opts)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

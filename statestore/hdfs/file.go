@@ -117,7 +117,7 @@ func (p *Partition) regular(name string) error {
 	if !ok {
 		return fs.ErrNotExist
 	}
-	if mode&fs.ModeSymlink != 0 {
+	if p.l.untyped || mode&fs.ModeSymlink != 0 {
 		st, err := fs.Stat(p.fsys, path.Join(p.dir, name))
 		if err != nil {
 			return provider.Unreachable(path.Join(p.dir, name), err)

@@ -51,6 +51,7 @@ func ParseName(name string) (provider.FileKind, int64) {
 type listing struct {
 	files     []provider.File // by version, then name; without sizes
 	special   map[string]fs.FileMode
+	untyped   bool    // what special says is not known
 	deltas    []int64 // ascending
 	snapshots []int64 // ascending
 
@@ -79,12 +80,14 @@ func (l *listing) setSize(name string, n int64) {
 func list(fsys fs.FS, dir string, limit int) (*listing, error) {
 	l := &listing{}
 	err := provider.EachEntry(fsys, dir, limit, func(e fs.DirEntry) bool {
-		if e.IsDir() {
+		kind, v := ParseName(e.Name())
+		if kind == provider.OtherFile && e.IsDir() {
 			return true
 		}
-		kind, v := ParseName(e.Name())
 		l.files = append(l.files, provider.File{Name: e.Name(), Kind: kind, Version: v, Size: -1})
-		if t := e.Type(); t != 0 {
+		if kind != provider.OtherFile && provider.Untyped(e) {
+			l.untyped = true // whoever opens it asks
+		} else if t := e.Type(); t != 0 {
 			if l.special == nil {
 				l.special = make(map[string]fs.FileMode)
 			}

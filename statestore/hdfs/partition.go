@@ -138,7 +138,7 @@ func (p *Partition) Prefetch(v provider.Version, o provider.LoadOptions) {
 			return
 		}
 		for _, s := range []string{sidecar.HadoopName(f.Name), sidecar.SparkName(f.Name)} {
-			if special, ok := p.l.has(s); ok && special == 0 {
+			if p.regular(s) == nil {
 				names = append(names, path.Join(p.dir, s))
 			}
 		}

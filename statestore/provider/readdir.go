@@ -50,6 +50,9 @@ func EachEntry(fsys fs.FS, dir string, limit int, fn func(fs.DirEntry) bool) (er
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	d, ok := f.(fs.ReadDirFile)
+	if names, lists := f.(namesFile); lists && namesOnly(fsys) {
+		d, ok = &untypedDir{names, fsys, dir}, true
+	}
 	if !ok { // it lists in its own way, if at all
 		entries, err := fs.ReadDir(fsys, dir)
 		if err != nil {
