@@ -243,11 +243,3 @@ func TestInvalidUTF8IsCounted(t *testing.T) {
 	assert.Equal(t, []string{"a\ufffd=1/0", "ok=1/0"}, shown(t, s, statestore.WithStats(&stats)))
 	assert.EqualValues(t, 1, stats.InvalidUTF8.Load())
 }
-
-func benchTypes() (key, value *sqltype.Type, err error) {
-	if key, err = sqltype.ParseDDL("profile_id STRING, adviser_id STRING"); err != nil {
-		return nil, nil, err
-	}
-	value, err = sqltype.ParseDDL("count BIGINT")
-	return key, value, err
-}
