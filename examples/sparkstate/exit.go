@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/examples/sparkstate/internal/slack"
 	"github.com/sparkstate/sparkstate/statestore"
 )
 
@@ -17,7 +18,7 @@ const (
 	exitFound  = 1 // what was looked for was found (skew --fail) or not (get)
 	exitUsage  = 2 // wrong usage, or an operator, store or batch that isn't there
 	exitInput  = 3 // not a checkpoint, an I/O error, or damage
-	exitOutput = 4 // the output could not be written
+	exitOutput = 4 // the output could not be written, or a notification not sent
 )
 
 // usageError is wrong usage.
@@ -49,9 +50,12 @@ func exitCode(err error) int {
 	var usage *usageError
 	var out *outputError
 	var found *errFound
+	var notifying *notifyError
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &notifying): // before what was found: that is not told to anyone
+		return exitOutput
 	case errors.As(err, &found):
 		return exitFound
 	case errors.As(err, &usage):
@@ -78,7 +82,10 @@ func message(err error) string {
 
 func hint(err error) string {
 	var be *checkpoint.BatchError
+	var refused *slack.StatusError
 	switch {
+	case errors.As(err, &refused) && refused.Status < 500 && refused.Status != 429:
+		return "see whether the webhook in " + webhookVariable + " is still there and may post"
 	case errors.Is(err, checkpoint.ErrNotCheckpoint):
 		return "give the directory that holds offsets/, commits/ and state/"
 	case errors.Is(err, statestore.ErrNoSchema):

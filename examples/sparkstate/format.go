@@ -243,14 +243,19 @@ func endCSV(b []byte) []byte {
 	return b
 }
 
-// short cuts a cell of a table, and takes out what would move the cursor.
-func short(s string) string {
-	s = strings.Map(func(r rune) rune {
+// visible takes out what would move the cursor or turn the direction of text.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsPrint(r) && r != ' ' {
 			return '·'
 		}
 		return r
 	}, s)
+}
+
+// short cuts a cell of a table, and takes out what is not visible.
+func short(s string) string {
+	s = visible(s)
 	if utf8.RuneCountInString(s) <= maxCell {
 		return s
 	}

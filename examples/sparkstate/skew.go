@@ -15,18 +15,6 @@ import (
 	"github.com/sparkstate/sparkstate/skew"
 )
 
-// libraryFloor is the flag as skew.Options take it: below 0 it was not given,
-// and 0 asks for none.
-func (f skewFlags) libraryFloor() float64 {
-	switch {
-	case f.floor < 0:
-		return 0
-	case f.floor == 0:
-		return -1
-	}
-	return f.floor
-}
-
 func (a *app) skewCommand() *cobra.Command {
 	var f skewFlags
 	cmd := &cobra.Command{
@@ -40,10 +28,17 @@ func (a *app) skewCommand() *cobra.Command {
 			if err := f.checkRounds(cmd, a.format); err != nil {
 				return err
 			}
+			if err := f.checkNotify(cmd); err != nil {
+				return err
+			}
 			if f.trend {
 				return a.skewTrend(cmd, args[0])
 			}
-			return a.repeatedly(cmd, func() error { return a.skew(cmd, args[0], f) })
+			n, err := a.notifier(f)
+			if err != nil {
+				return err
+			}
+			return a.repeatedly(cmd, func() error { return a.skew(cmd, args[0], f, n) })
 		},
 	}
 	a.shared(cmd)
@@ -65,6 +60,8 @@ type storeSkew struct {
 	skew.Imbalance
 	judged
 	Analysis *skewAnalysis `json:"-"`
+	label    string        // of the operator and the store
+	batch    int64
 }
 
 // verdict is a verdict, or none: then it is null in JSON.
@@ -102,7 +99,7 @@ type partitionValue struct {
 	Value       float64 `json:"value"`
 }
 
-func (a *app) skew(cmd *cobra.Command, path string, f skewFlags) error {
+func (a *app) skew(cmd *cobra.Command, path string, f skewFlags, n *notifier) error {
 	rule, err := skew.ParseRule(f.rule)
 	if err != nil {
 		return usagef("--rule: %v", err)
@@ -112,12 +109,16 @@ func (a *app) skew(cmd *cobra.Command, path string, f skewFlags) error {
 		return err
 	}
 	defer cp.Close()
+	at := rootOf(cp)
+	if err := n.outside(at); err != nil {
+		return err
+	}
 	all := []storeSkew{}
 	var batch any
 	var found []string
 	var without []leftOut
 	for _, s := range stores {
-		r, at, err := a.skewOf(cmd, s, f, rule, opts)
+		r, read, err := a.skewOf(cmd, s, f, rule, opts)
 		label := fmt.Sprintf("operator %s, store %s", s.Operator().Label(), s.Name())
 		if errors.Is(err, skew.ErrMeasure) && f.column() {
 			without = append(without, leftOut{label, measureError(err)})
@@ -129,9 +130,9 @@ func (a *app) skew(cmd *cobra.Command, path string, f skewFlags) error {
 		if err != nil {
 			return err
 		}
-		batch = at.Batch
+		batch, r.batch = read.Batch, read.Batch
 		if why := r.failing(f, cmd.Flags().Changed("rate")); why != "" {
-			found = append(found, s.Operator().Label()+"/"+s.Name()+": "+why)
+			found = append(found, r.label+": "+why)
 		}
 		all = append(all, *r)
 	}
@@ -145,13 +146,17 @@ func (a *app) skew(cmd *cobra.Command, path string, f skewFlags) error {
 	for _, w := range without {
 		a.note(w.store + " is left out: " + w.why)
 	}
-	if err := a.writeSkew(path, batch, all); err != nil {
-		return err
+	// First what others wait for: nothing of it depends on who reads the answer.
+	told := n.tell(cmd.Context(), a, at, all)
+	if !f.dryRun {
+		if err := a.writeSkew(path, batch, all); err != nil {
+			return errors.Join(told, err)
+		}
 	}
 	if f.fail && len(found) > 0 {
-		return &errFound{strings.Join(found, "; ")}
+		return errors.Join(told, &errFound{strings.Join(found, "; ")})
 	}
-	return nil
+	return told
 }
 
 // leftOut is a store that does not have the column that is measured.
@@ -165,7 +170,8 @@ func measureError(err error) string {
 
 // skewOf measures one store, and looks for causes where the measure allows.
 func (a *app) skewOf(cmd *cobra.Command, s *checkpoint.Store, f skewFlags, rule skew.Rule, opts []checkpoint.Option) (*storeSkew, checkpoint.At, error) {
-	r := &storeSkew{OperatorID: s.Operator().ID(), StateStoreName: s.Name(), Measure: f.measure, Partitions: []partitionValue{}}
+	r := &storeSkew{OperatorID: s.Operator().ID(), StateStoreName: s.Name(), Measure: f.measure, Partitions: []partitionValue{},
+		label: s.Operator().Label() + "/" + s.Name()}
 	if n, _ := s.Operator().Name(); n != "" {
 		r.OperatorName = &n
 	}

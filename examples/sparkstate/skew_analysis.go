@@ -196,11 +196,7 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 	if len(s.TopKeys) > 0 {
 		fmt.Fprintln(w, "largest keys:")
 		for _, k := range s.TopKeys {
-			fmt.Fprintf(w, "  %s  %s, %s of all", short(string(k.Key)), number(skew.Float(k.Value)), percent(k.OfAll))
-			if k.PartitionID != nil {
-				fmt.Fprintf(w, ", %s of partition %d", percent(*k.OfPartition), *k.PartitionID)
-			}
-			fmt.Fprintln(w)
+			fmt.Fprintln(w, "  "+k.text())
 		}
 		if s.TopError > 0 {
 			fmt.Fprintf(w, "  (estimated, too high by at most %s)\n", number(skew.Float(s.TopError)))
@@ -210,19 +206,7 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 		if len(c.Top) == 0 {
 			continue
 		}
-		var top []string
-		for _, k := range c.Top[:min(3, len(c.Top))] {
-			top = append(top, fmt.Sprintf("%s %s", short(string(k.Key)), percent(k.OfAll)))
-		}
-		more := ""
-		if !c.Exact {
-			more = "more than "
-		}
-		fmt.Fprintf(w, "key column %s: %s%s; %s", c.Name, more, counting(int(c.Distinct), "value"), strings.Join(top, ", "))
-		if float64(c.Null) > 0 {
-			fmt.Fprintf(w, "; null %s", percent(c.Null))
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, c.text())
 	}
 	if s.Placement.Misplaced > 0 {
 		fmt.Fprintln(w, s.Placement)
@@ -252,6 +236,32 @@ func (s *skewAnalysis) print(w *bufio.Writer) {
 	for _, t := range s.Notes {
 		fmt.Fprintln(w, "note: "+t)
 	}
+}
+
+// text says what the key holds, on a line.
+func (k topKey) text() string {
+	text := fmt.Sprintf("%s  %s, %s of all", short(string(k.Key)), number(skew.Float(k.Value)), percent(k.OfAll))
+	if k.PartitionID != nil {
+		text += fmt.Sprintf(", %s of partition %d", percent(*k.OfPartition), *k.PartitionID)
+	}
+	return text
+}
+
+// text says what the column holds, on a line.
+func (c columnSkew) text() string {
+	var top []string
+	for _, k := range c.Top[:min(3, len(c.Top))] {
+		top = append(top, fmt.Sprintf("%s %s", short(string(k.Key)), percent(k.OfAll)))
+	}
+	more := ""
+	if !c.Exact {
+		more = "more than "
+	}
+	text := fmt.Sprintf("key column %s: %s%s; %s", c.Name, more, counting(int(c.Distinct), "value"), strings.Join(top, ", "))
+	if float64(c.Null) > 0 {
+		text += fmt.Sprintf("; null %s", percent(c.Null))
+	}
+	return text
 }
 
 // timeText says what a column that plays a part in time holds.

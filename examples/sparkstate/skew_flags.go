@@ -18,6 +18,7 @@ type skewFlags struct {
 	rateOf               string
 	top                  int
 	fail, trend          bool
+	notifyFlags
 }
 
 // What --rate is compared with.
@@ -25,6 +26,9 @@ const (
 	rateOfMove = "move" // the skew rate
 	rateOfHot  = "hot"  // the share of hot partitions
 )
+
+// defaultRate is the --rate of --notify.
+const defaultRate = 0.10
 
 // maxWhatIf is the largest number of partitions that is tried.
 const maxWhatIf = 1_000_000
@@ -48,8 +52,9 @@ func (f *skewFlags) declare(cmd *cobra.Command) {
 	fl.IntVar(&f.top, "top", 5, "how many keys and values are named")
 	fl.BoolVar(&f.fail, "fail", false, "exit with 1 when a verdict is a warning or worse, or --rate is passed")
 	fl.BoolVar(&f.trend, "trend", false, "rows, bytes, changes and skew after every batch that can be read")
-	fl.Float64Var(&f.rate, "rate", 0, "with --fail: also when the skew rate is above this")
+	fl.Float64Var(&f.rate, "rate", defaultRate, "with --notify: what the skew rate must be above; with --fail, where it is given: also when it is above this")
 	fl.StringVar(&f.rateOf, "rate-of", rateOfMove, "what --rate is compared with: move (the skew rate) or hot (the share of hot partitions)")
+	f.notifyFlags.declare(cmd)
 }
 
 // check refuses values out of range, and flags that would have no effect: a
@@ -58,7 +63,7 @@ func (f *skewFlags) declare(cmd *cobra.Command) {
 func (f *skewFlags) check(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	if f.trend {
-		for _, flag := range []string{"fail", "rate", "rate-of", "weigh", "measure", "rule", "what-if", "floor", "top"} {
+		for _, flag := range []string{"fail", "rate", "rate-of", "weigh", "measure", "rule", "what-if", "floor", "top", "notify"} {
 			if given(flag) {
 				return usagef("--trend shows the measures as they are; leave --%s out", flag)
 			}
@@ -74,13 +79,13 @@ func (f *skewFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.rateOf != rateOfMove && f.rateOf != rateOfHot:
 		return usagef("--rate-of %s is neither move nor hot", f.rateOf)
-	case given("rate") && !f.fail:
-		return usagef("--rate goes with --fail")
-	case given("rate-of") && !given("rate"):
-		return usagef("--rate-of goes with --rate")
+	case given("rate") && !f.fail && f.notify == "":
+		return usagef("--rate goes with --fail or --notify")
+	case given("rate-of") && !given("rate") && f.notify == "":
+		return usagef("--rate-of goes with --rate or --notify")
 	case !(f.rate >= 0):
 		return usagef("--rate %v: no number from 0 up", f.rate)
-	case given("rate") && f.measure == byFileBytes && f.rateOf == rateOfMove:
+	case (given("rate") || f.notify != "") && f.measure == byFileBytes && f.rateOf == rateOfMove:
 		return usagef("bytes of files have no level of chance, so no skew rate; compare --rate with --rate-of hot, or measure rows, keys or bytes")
 	case given("floor") && !(f.floor >= 0):
 		return usagef("--floor %v: no number from 0 up", f.floor)
@@ -158,6 +163,18 @@ func (f *skewFlags) countFloor() float64 {
 	return skew.FloorRows
 }
 
+// libraryFloor is the flag as skew.Options take it: below 0 it was not given,
+// and 0 asks for none.
+func (f skewFlags) libraryFloor() float64 {
+	switch {
+	case f.floor < 0:
+		return 0
+	case f.floor == 0:
+		return -1
+	}
+	return f.floor
+}
+
 // failing says why --fail should fail; "" for no reason.
 func (s *storeSkew) failing(f skewFlags, rate bool) string {
 	if s.Severity != skew.Info {
@@ -166,15 +183,33 @@ func (s *storeSkew) failing(f skewFlags, rate bool) string {
 		}
 		return fmt.Sprintf("%s (%s)", s.Verdict, s.Severity)
 	}
-	if !rate || !(float64(s.Max) > s.Floor) {
-		return ""
-	}
-	value, name := s.HotShare, "share of hot partitions"
-	if f.rateOf == rateOfMove {
-		value, name = s.SkewRate, "skew rate"
-	}
-	if v := float64(value); v > f.rate {
-		return fmt.Sprintf("%s %.3f is above %g", name, v, f.rate)
+	if rate && s.passes(f) {
+		return fmt.Sprintf("%s %.3f is above %g", f.rateName(), float64(s.rated(f)), f.rate)
 	}
 	return ""
 }
+
+// rateName is what --rate is compared with, in words.
+func (f *skewFlags) rateName() string {
+	if f.rateOf == rateOfMove {
+		return "skew rate"
+	}
+	return "share of hot partitions"
+}
+
+// rated is what --rate is compared with: undefined where it is not known.
+func (s *storeSkew) rated(f skewFlags) skew.Float {
+	switch {
+	case f.rateOf == rateOfMove:
+		return s.SkewRate
+	case s.Inconclusive != "":
+		return skew.Undefined()
+	}
+	return s.HotShare
+}
+
+// matters says whether the fullest partition exceeds the floor.
+func (s *storeSkew) matters() bool { return float64(s.Max) > s.Floor }
+
+// passes says whether the rate is passed, of a store that matters.
+func (s *storeSkew) passes(f skewFlags) bool { return s.matters() && float64(s.rated(f)) > f.rate }

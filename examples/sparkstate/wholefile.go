@@ -78,7 +78,7 @@ func outsideOf(ckpt, name string) error {
 		dir = real
 	}
 	if dir == root || strings.HasPrefix(dir, root+string(filepath.Separator)) {
-		return usagef("-o %s is in the checkpoint, and nothing is written there", name)
+		return usagef("%s is in the checkpoint, and nothing is written there", name)
 	}
 	return nil
 }
