@@ -39,10 +39,9 @@ type Message struct {
 
 // Block is one of the kinds of blocks that are made here.
 type Block struct {
-	Type     string `json:"type"`
-	Text     *Text  `json:"text,omitempty"`
-	Fields   []Text `json:"fields,omitempty"`
-	Elements []Text `json:"elements,omitempty"`
+	Type   string `json:"type"`
+	Text   *Text  `json:"text,omitempty"`
+	Fields []Text `json:"fields,omitempty"`
 }
 
 // Text is a text object.
@@ -79,11 +78,6 @@ const maxField = 150
 
 // Divider is a line between blocks.
 func Divider() Block { return Block{Type: "divider"} }
-
-// Context is a line of small text.
-func Context(limit int, text string) Block {
-	return Block{Type: "context", Elements: []Text{plain(min(limit, MaxText), text)}}
-}
 
 func plain(limit int, text string) Text {
 	if text == "" { // Slack wants one character at least

@@ -60,7 +60,7 @@ func FuzzMessage(f *testing.F) {
 		if limit < 1 {
 			limit = 1
 		}
-		m := &Message{Text: Escape(100, "x"+header), Blocks: []Block{Header(header), Section(limit, text), Divider(), Context(100, value)}}
+		m := &Message{Text: Escape(100, "x"+header), Blocks: []Block{Header(header), Section(limit, text), Divider()}}
 		var fields []Field
 		for range 12 {
 			fields = append(fields, Field{"label", value})

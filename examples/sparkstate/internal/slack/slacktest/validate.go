@@ -16,7 +16,8 @@ type Message struct {
 	// Text is the notification, Header the large text, Shown all texts of the
 	// blocks, a line each, as they are read.
 	Text, Header, Shown string
-	Blocks              int
+	// Blocks is how many there are, Characters how long their texts are.
+	Blocks, Characters int
 }
 
 // Parse checks a payload by what Slack documents of Block Kit
@@ -60,7 +61,7 @@ func Parse(body []byte) (m Message, err error) {
 	if v.characters > 11_000 { // refused in practice, see slack.MaxMessage
 		return m, fmt.Errorf("%d characters in all", v.characters)
 	}
-	m.Header, m.Shown, m.Blocks = v.header, strings.Join(v.shown, "\n"), len(blocks)
+	m.Header, m.Shown, m.Blocks, m.Characters = v.header, strings.Join(v.shown, "\n"), len(blocks), v.characters
 	return m, nil
 }
 
@@ -97,11 +98,6 @@ func (v *validator) block(b any) error {
 			return err
 		}
 		return only(f, "text", "fields")
-	case "context":
-		if err := v.texts(f["elements"], 10, 3000, false); err != nil {
-			return err
-		}
-		return only(f, "elements")
 	}
 	return fmt.Errorf("type %q", kind)
 }
