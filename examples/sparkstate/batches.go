@@ -37,6 +37,7 @@ tables are UTC, to the second; the other formats have milliseconds since 1970.`,
 		},
 	}
 	a.shared(cmd)
+	a.naming(cmd)
 	cmd.Flags().Int64Var(&f.from, "from", -1, "the first batch (default: the first in the logs)")
 	cmd.Flags().Int64Var(&f.to, "to", -1, "the last batch, included (default: the last in the logs)")
 	cmd.Flags().BoolVar(&f.sources, "sources", false, "a row for each source, of Kafka for each topic partition")
@@ -124,7 +125,7 @@ func (a *app) batches(cmd *cobra.Command, path string, f batchFlags) error {
 		}
 		view = v
 	}
-	sh := &sheet{format: a.format, columns: view.columns(), header: batchesHeader(path, committed, cp.Holes())}
+	sh := &sheet{format: a.format, camel: a.camel, columns: view.columns(), header: batchesHeader(path, committed, cp.Holes())}
 	if err := sh.begin(a.out); err != nil {
 		return err
 	}

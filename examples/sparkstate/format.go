@@ -85,6 +85,7 @@ type column struct {
 // sheet writes rows in any of the formats, as they come.
 type sheet struct {
 	format  format
+	camel   bool // snake_case names of columns become camelCase
 	columns []column
 	// header holds the fields of a JSON document before its rows.
 	header []field
@@ -106,6 +107,11 @@ const maxCell = 84
 
 func (s *sheet) begin(w io.Writer) error {
 	s.w = bufio.NewWriterSize(w, 64<<10)
+	if s.camel {
+		for i := range s.columns {
+			s.columns[i].name = camel(s.columns[i].name)
+		}
+	}
 	switch s.format {
 	case asTable:
 		s.text = [][]string{s.names()}
@@ -127,6 +133,19 @@ func (s *sheet) begin(w io.Writer) error {
 		return output(err)
 	}
 	return nil
+}
+
+// camel returns a column's name in camel case. One with a dot, as
+// key.profile_id, has the name of a column of the query's, which stays as it is.
+func camel(name string) string {
+	if strings.Contains(name, ".") {
+		return name
+	}
+	words := strings.Split(name, "_")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:min(1, len(w))]) + w[min(1, len(w)):]
+	}
+	return strings.Join(words, "")
 }
 
 func (s *sheet) names() []string {

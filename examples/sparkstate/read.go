@@ -56,6 +56,7 @@ func (a *app) readCommand() *cobra.Command {
 
 // restricting declares the flags of the verbs that print rows.
 func (a *app) restricting(cmd *cobra.Command, limit string) {
+	a.naming(cmd)
 	f := cmd.Flags()
 	f.IntSliceVar(&a.partition, "partition", nil, "only these partitions")
 	f.Int64Var(&a.limit, "limit", -1, limit)
@@ -288,7 +289,7 @@ func withAbsent(header []field, s *checkpoint.Store) []field {
 }
 
 func (a *app) sheetOf(cmd *cobra.Command, header []field, key, value *sqltype.Type) *rowSheet {
-	r := &rowSheet{sheet: sheet{format: a.format, header: header}, key: key, value: value, limit: a.limit}
+	r := &rowSheet{sheet: sheet{format: a.format, camel: a.camel, header: header}, key: key, value: value, limit: a.limit}
 	if a.format == asTable && !cmd.Flags().Changed("limit") {
 		r.limit, r.cut = peopleRows, true
 	}

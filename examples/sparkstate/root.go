@@ -27,6 +27,7 @@ type app struct {
 	limit     int64
 	ignoreCRC bool
 	limits    map[string]int64
+	camel     bool
 	workers   int
 	reads     int
 	memory    size
@@ -114,6 +115,12 @@ func (a *app) verifying(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringToInt64Var(&a.limits, "limits", nil, "other limits than the library's own, such as rowBytes=1073741824 (go doc ./checkpoint Limits)")
 	f.BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
+}
+
+// naming declares the flag of the verbs that have columns named as Spark's
+// reader and change feed name theirs: partition_id.
+func (a *app) naming(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.camel, "camel", false, "name columns in camel case throughout: partitionId, not Spark's partition_id")
 }
 
 // selecting declares the flags that pick a part of the state.
