@@ -55,10 +55,10 @@ func Analyze(ctx context.Context, s *checkpoint.Store, o Options, opts ...checkp
 	if err != nil {
 		return nil, err
 	}
-	if err := a.walk(ctx); err != nil {
+	if err := a.walk(ctx, s.Present()); err != nil {
 		return nil, err
 	}
-	return a.report(ctx)
+	return a.report(), nil
 }
 
 // analysis is one run of Analyze.
@@ -79,34 +79,13 @@ type analysis struct {
 	// batches are those whose changes are counted, if those are measured.
 	batches []int64
 
-	parts []partial
-	keys  *HeavyHitters
-	cols  []*HeavyHitters
-	sizes KeySizes // of the keys, in the unit of the measure
-	sized KeySizes // of the rows, in bytes
-	spill bool     // a partition had too many keys to know each one's size
-	// values is the measure by partition at each of counts.
-	values [][]float64
+	gathered
 }
 
 // subset is some of the key columns, in order.
 type subset struct {
 	columns []int
 	hasher  *placement.Hasher
-}
-
-// partial is what the walk of one partition has found.
-type partial struct {
-	rows, bytes, value float64
-	distinct           int64
-	exact              bool      // whether distinct is
-	nulls              []float64 // by column
-	nullKey            float64
-	checked, misplaced int64
-	examples           []MisplacedKey
-	missing            []int64 // batches whose changes are gone
-	sampled            int64
-	fits               []int64 // by subset, of the rows sampled
 }
 
 // fitShare is the part of the rows that other columns must explain.
@@ -137,13 +116,9 @@ func newAnalysis(ctx context.Context, s *checkpoint.Store, o Options, opts []che
 	a.n, _ = s.Operator().Partitions()
 	whole, _ := s.Key()
 	a.alike = o.Measure == ByRows && a.key != nil && whole != nil && len(a.key.Fields) == len(whole.Fields)
-	a.keys = NewHeavyHitters(o.ExactKeys, 0)
 	if a.key == nil {
 		a.notes = append(a.notes, "the schema of the keys is not known, so they cannot be looked into or hashed")
 		return a, nil
-	}
-	for range a.key.Fields {
-		a.cols = append(a.cols, NewHeavyHitters(o.ExactKeys, 0))
 	}
 	if a.place.Single {
 		return a, nil
@@ -240,14 +215,13 @@ func (a *analysis) newValues() [][]float64 {
 	return values
 }
 
-// walk walks all partitions, some at a time, and takes what they found together
-// in order, so that the answer does not depend on timing.
-func (a *analysis) walk(ctx context.Context) error {
-	a.parts = make([]partial, a.n)
-	for p := range a.parts {
-		a.parts[p].exact = true // an absent one is known to have nothing
+// walk walks partitions that are there, some at a time, and takes what they
+// found together in order, so that the answer does not depend on timing.
+func (a *analysis) walk(ctx context.Context, partitions []int) error {
+	a.gathered = a.newGathered()
+	if len(partitions) == 0 {
+		return nil
 	}
-	a.values = a.newValues()
 	spare := sync.Pool{New: func() any { v := a.newValues(); return &v }}
 	visit := func(p int, rows iter.Seq2[checkpoint.Grouped, error], emit func(*walker) bool) error {
 		w := a.newWalker(p, *spare.Get().(*[][]float64))
@@ -257,10 +231,7 @@ func (a *analysis) walk(ctx context.Context) error {
 		emit(w)
 		return nil
 	}
-	opts := append(slices.Clip(a.opts), checkpoint.Workers(a.o.Workers), checkpoint.Partitions(a.store.Present()...))
-	if len(a.store.Present()) == 0 {
-		return nil
-	}
+	opts := append(slices.Clip(a.opts), checkpoint.Workers(a.o.Workers), checkpoint.Partitions(partitions...))
 	walks := checkpoint.Scan(ctx, a.store, func(_ context.Context, p int, rows iter.Seq2[[]statestore.Entry, error], emit func(*walker) bool) error {
 		return visit(p, a.grouped(rows), emit)
 	}, opts...)
@@ -283,7 +254,7 @@ func (a *analysis) walk(ctx context.Context) error {
 		}
 		spare.Put(&w.values)
 	}
-	return nil
+	return a.count(ctx, partitions)
 }
 
 // walk walks one partition.
@@ -340,32 +311,6 @@ func (w *walker) look(a *analysis, key []byte, weight float64) error {
 		part.nullKey += weight
 	}
 	return nil
-}
-
-// merge takes what one partition has found into the whole.
-func (a *analysis) merge(w *walker) {
-	part := &a.parts[w.partition]
-	*part = w.part
-	for i, values := range w.values {
-		for p, v := range values {
-			a.values[i][p] += v
-		}
-	}
-	part.distinct, part.exact = w.keys.Distinct()
-	switch {
-	case a.alike:
-		// Each row is a key of its own.
-		part.distinct, part.exact = int64(part.rows), true
-	case part.exact:
-		w.keys.each(func(_ []byte, weight float64, _ int) { a.sizes.Add(weight) })
-	default:
-		a.spill = true
-	}
-	a.sized.Merge(&w.sized)
-	a.keys.Merge(w.keys)
-	for i, c := range w.cols {
-		a.cols[i].Merge(c)
-	}
 }
 
 // grouped yields rows under their grouping keys; without a schema as they are
@@ -451,39 +396,7 @@ func (w *walker) place(a *analysis, key []byte, weight float64) error {
 	return nil
 }
 
-// keysOf returns the number of distinct keys of each partition; nil where it
-// is not known.
-func (a *analysis) keysOf(ctx context.Context) ([]float64, error) {
-	if a.key == nil {
-		return nil, nil
-	}
-	out := make([]float64, a.n)
-	for p := range a.parts {
-		n, exact := a.parts[p].distinct, a.parts[p].exact
-		switch {
-		case a.alike:
-		case a.o.Measure == ByChanges && exact:
-			// The keys that were changed, not those that are there.
-		case !exact, a.o.Measure != ByRows && a.o.Measure != ByBytes:
-			// Not counted here, or keys without weight were left out.
-			counts, err := a.store.Counts(ctx, a.opts...)
-			if err != nil {
-				return nil, err
-			}
-			for i, c := range counts.Partitions {
-				if c.Keys < 0 {
-					return nil, nil
-				}
-				out[i] = float64(c.Keys)
-			}
-			return out, nil
-		}
-		out[p] = float64(n)
-	}
-	return out, nil
-}
-
-func (a *analysis) report(ctx context.Context) (*Report, error) {
+func (a *analysis) report() *Report {
 	r := &Report{At: a.at, Measure: a.o.Measure, Notes: a.notes, Floor: max(a.o.Floor, 0)}
 	gone := make(map[int64]bool)
 	for _, p := range a.parts {
@@ -500,10 +413,7 @@ func (a *analysis) report(ctx context.Context) (*Report, error) {
 	if a.o.Floor == 0 {
 		r.Floor = map[string]float64{ByRows: FloorRows, ByChanges: FloorRows, ByBytes: FloorBytes}[r.Measure]
 	}
-	var err error
-	if r.Keys, err = a.keysOf(ctx); err != nil {
-		return nil, err
-	}
+	r.Keys = a.keysOf()
 	r.Summary = Measure(r.Values)
 	r.Imbalance = MeasureImbalance(r.Values)
 	r.SkewRate, r.UnexplainedRate, r.RowsPerKey = Undefined(), Undefined(), Undefined()
@@ -533,7 +443,7 @@ func (a *analysis) report(ctx context.Context) (*Report, error) {
 	a.verdict(r)
 	a.salt(r)
 	r.Advice = advise(a, r)
-	return r, nil
+	return r
 }
 
 // topKeys lists the largest keys.
