@@ -45,8 +45,8 @@
 // # Reading
 //
 // A [Decoder] turns rows into Arrow columns. A [Row] looks at single fields
-// without Arrow, [Validate] only checks, and [Append] writes. All of them take
-// rows as a file holds them, and believe none of it: every rule that Spark's own
+// without Arrow, and [Validate] only checks. [Append] writes rows, of Go values,
+// and [AppendArrow] of Arrow's. Those who read take rows as a file holds them, and believe none of it: every rule that Spark's own
 // check of structural integrity knows is applied, to every row and at every
 // depth, and some more, since Spark checks only the first row it loads:
 //

@@ -61,8 +61,7 @@ func decode(t testing.TB, typ *sqltype.Type, rows ...[]byte) ([][]any, Stats, er
 	check(t, arr)
 	out := make([][]any, arr.Len())
 	for i := range out {
-		v := value(arr, typ, i)
-		out[i] = v.([]any)
+		out[i] = owned(value(t, arr, typ, i)).([]any)
 	}
 	return out, stats, nil
 }
@@ -120,74 +119,34 @@ func check(t testing.TB, a arrow.Array) {
 }
 
 // value returns element i as a Go value that Append takes.
-func value(a arrow.Array, t *sqltype.Type, i int) any {
-	if a.IsNull(i) || a.DataType().ID() == arrow.NULL {
-		return nil
+func value(t testing.TB, a arrow.Array, typ *sqltype.Type, i int) any {
+	t.Helper()
+	v, err := Value(a, typ, i)
+	require.NoError(t, err)
+	return v
+}
+
+// owned returns a value that does not share memory with an array.
+func owned(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.Clone(v)
+	case []byte:
+		return append([]byte{}, v...)
+	case Variant:
+		return Variant{append([]byte{}, v.Value...), append([]byte{}, v.Metadata...)}
+	case Geo:
+		return Geo{v.SRID, append([]byte{}, v.WKB...)}
+	case []any:
+		for i, x := range v {
+			v[i] = owned(x)
+		}
+	case [][2]any:
+		for i, x := range v {
+			v[i] = [2]any{owned(x[0]), owned(x[1])}
+		}
 	}
-	t = t.Resolved()
-	switch a := a.(type) {
-	case *array.Boolean:
-		return a.Value(i)
-	case *array.Int8:
-		return int64(a.Value(i))
-	case *array.Int16:
-		return int64(a.Value(i))
-	case *array.Int32:
-		return int64(a.Value(i))
-	case *array.Int64:
-		return a.Value(i)
-	case *array.Float32:
-		return a.Value(i)
-	case *array.Float64:
-		return a.Value(i)
-	case *array.String:
-		return a.Value(i)
-	case *array.Binary:
-		return append([]byte{}, a.Value(i)...)
-	case *array.Date32:
-		return int64(a.Value(i))
-	case *array.Timestamp:
-		return int64(a.Value(i))
-	case *array.Time64:
-		return int64(a.Value(i))
-	case *array.Duration:
-		return int64(a.Value(i))
-	case *array.MonthInterval:
-		return int64(a.Value(i))
-	case *array.Decimal128:
-		return a.Value(i)
-	case *array.Map:
-		out := [][2]any{}
-		from, to := a.ValueOffsets(i)
-		for j := int(from); j < int(to); j++ {
-			out = append(out, [2]any{value(a.Keys(), t.Key, j), value(a.Items(), t.Value, j)})
-		}
-		return out
-	case *array.List:
-		out := []any{}
-		from, to := a.ValueOffsets(i)
-		for j := int(from); j < int(to); j++ {
-			out = append(out, value(a.ListValues(), t.Element, j))
-		}
-		return out
-	case *array.Struct:
-		switch t.Kind {
-		case sqltype.CalendarInterval:
-			return Interval{a.Field(0).(*array.Int32).Value(i), a.Field(1).(*array.Int32).Value(i), a.Field(2).(*array.Int64).Value(i)}
-		case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
-			return TimestampNanos{int64(a.Field(0).(*array.Timestamp).Value(i)), a.Field(1).(*array.Int16).Value(i)}
-		case sqltype.Variant:
-			return Variant{append([]byte{}, a.Field(0).(*array.Binary).Value(i)...), append([]byte{}, a.Field(1).(*array.Binary).Value(i)...)}
-		case sqltype.Geometry, sqltype.Geography:
-			return Geo{a.Field(0).(*array.Int32).Value(i), append([]byte{}, a.Field(1).(*array.Binary).Value(i)...)}
-		}
-		out := make([]any, a.NumField())
-		for j := range out {
-			out[j] = value(a.Field(j), t.Fields[j].Type, i)
-		}
-		return out
-	}
-	panic(fmt.Sprintf("value of %T", a))
+	return v
 }
 
 // randomType returns a type, nested up to depth.

@@ -295,7 +295,7 @@ func TestReuse(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, len(want), arr.Len())
 		for i := range want {
-			require.Equal(t, want[i], value(arr, typ, i))
+			require.Equal(t, want[i], value(t, arr, typ, i))
 		}
 		arr.Release()
 	}
@@ -828,7 +828,7 @@ func FuzzDecode(f *testing.F) {
 		defer arr.Release()
 		check(t, arr)
 		// What is valid can be written again, and means the same then.
-		values := value(arr, typ, 0).([]any)
+		values := value(t, arr, typ, 0).([]any)
 		again, err := Append(nil, typ, values)
 		if err != nil {
 			t.Fatal(err)
@@ -838,7 +838,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer arr2.Release()
-		if got := value(arr2, typ, 0); stats.InvalidUTF8 == 0 && !assert.ObjectsAreEqual(comparable(values), comparable(got)) {
+		if got := value(t, arr2, typ, 0); stats.InvalidUTF8 == 0 && !assert.ObjectsAreEqual(comparable(values), comparable(got)) {
 			t.Fatalf("%v became %v", values, got)
 		}
 	})
