@@ -26,11 +26,11 @@ func (d dir) Remove(name string) error {
 	return os.Remove(filepath.Join(string(d), filepath.FromSlash(name)))
 }
 
-func (m memory) Open(name string) (fs.File, error) { return m.m.Open(path.Join(m.root, name)) }
+func (m inMap) Open(name string) (fs.File, error) { return m.m.Open(path.Join(m.root, name)) }
 
 // Remove removes a file. A map has no directories of their own, so the last
 // file of one takes it along.
-func (m memory) Remove(name string) error {
+func (m inMap) Remove(name string) error {
 	full := path.Join(m.root, name)
 	if m.m[full] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}

@@ -120,7 +120,7 @@ func RenewSidecars(f File) Fault {
 		if !exists(files, f.SparkCRC()) {
 			return nil
 		}
-		s := sparkSum(b, 1767600000000)
+		s := sparkSum(b, firstBatchMs)
 		if err := files.WriteFile(f.SparkCRC().name, s); err != nil || !exists(files, f.SparkCRC().HadoopCRC()) {
 			return err
 		}
@@ -148,7 +148,7 @@ func WrongSparkCRC(f File) Fault {
 		if err != nil {
 			return err
 		}
-		return files.WriteFile(f.SparkCRC().name, sparkSum(append(slices.Clone(b), 0), 1767600000000))
+		return files.WriteFile(f.SparkCRC().name, sparkSum(append(slices.Clone(b), 0), firstBatchMs))
 	}, f)
 }
 

@@ -28,14 +28,14 @@ func (d dir) WriteFile(name string, data []byte) error {
 }
 
 // Map returns a sink that writes into a map below root.
-func Map(m fstest.MapFS, root string) Files { return memory{m, root} }
+func Map(m fstest.MapFS, root string) Files { return inMap{m, root} }
 
-type memory struct {
+type inMap struct {
 	m    fstest.MapFS
 	root string
 }
 
-func (m memory) WriteFile(name string, data []byte) error {
+func (m inMap) WriteFile(name string, data []byte) error {
 	m.m[path.Join(m.root, name)] = &fstest.MapFile{Data: data, Mode: 0o644}
 	return nil
 }

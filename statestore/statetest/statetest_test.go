@@ -145,5 +145,7 @@ func TestErrors(t *testing.T) {
 		assert.Error(t, w.Commit(), name)
 	}
 	w := statetest.NewWriter(statetest.Query{Operators: []statetest.Operator{{Stores: []statetest.Store{{Key: ddl(t, "m MAP<INT, INT>"), Value: ddl(t, "n INT")}}}}}, statetest.Map(fstest.MapFS{}, "ck"))
+	require.NoError(t, w.Commit(), "keys that cannot be placed need not be")
+	w.Put(0, "", []any{[][2]any{}}, []any{1})
 	assert.Error(t, w.Commit(), "keys that cannot be placed")
 }

@@ -29,7 +29,20 @@ func hadoopSums(data []byte) []byte {
 // sparkSum is the content of a JSON .crc file: a CRC-32C of all of it, as a
 // signed number.
 func sparkSum(data []byte, timestampMs int64) []byte {
-	sum := int32(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
+	sum := int32(crc32.Checksum(data, castagnoli))
 	return fmt.Appendf(nil, `{"algorithm":"CRC32C","value":%d,"mainFileSize":%d,"timestampMs":%d,"creator":{"executorId":"driver","taskInfo":""}}`,
 		sum, len(data), timestampMs)
 }
+
+// rowSum is the checksum in front of a row: a CRC-32C of key and value, or of the
+// key alone that is removed. Its bytes are little-endian, unlike the lengths
+// around it.
+func rowSum(parts ...[]byte) []byte {
+	sum := uint32(0)
+	for _, p := range parts {
+		sum = crc32.Update(sum, castagnoli, p)
+	}
+	return binary.LittleEndian.AppendUint32(nil, sum)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)

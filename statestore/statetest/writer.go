@@ -3,27 +3,29 @@ package statetest
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 
 	"github.com/sparkstate/sparkstate/statestore/placement"
 	"github.com/sparkstate/sparkstate/statestore/sidecar"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
 
 // Writer writes a checkpoint batch by batch. Errors stick: after the first,
 // every call does nothing and Commit returns it.
 type Writer struct {
-	q      Query
-	sink   Sink
-	batch  int64
-	stores map[storeID]*storeState
-	order  []storeID
-	err    error
+	q       Query
+	release release
+	sink    Sink
+	batch   int64
+	stores  map[storeID]*storeState
+	order   []storeID
+	log     Log
+	sources map[int]*fileSource
+	err     error
 }
 
 type storeID struct {
@@ -36,7 +38,8 @@ type storeState struct {
 	Store
 	id         storeID
 	partitions int
-	hasher     *placement.Hasher
+	hasher     *placement.Hasher   // nil for one task
+	unplaced   error               // why the keys cannot be placed, except with PutAt
 	changes    [][]byte            // of the batch, by partition: the body of a delta
 	rows       []map[string][]byte // by partition
 }
@@ -44,13 +47,23 @@ type storeState struct {
 // NewWriter starts a checkpoint. Nothing is written before the first Commit.
 func NewWriter(q Query, sink Sink) *Writer {
 	w := &Writer{q: q, sink: sink, stores: make(map[storeID]*storeState)}
+	w.release, w.err = parseRelease(q.Spark)
+	if q.RowChecksums && w.err == nil && !w.release.hasRowChecksums() {
+		w.err = fmt.Errorf("statetest: Spark %s knows no row checksums; 4.2 does", q.Spark)
+	}
 	for id, op := range q.Operators {
+		if op.err != nil && w.err == nil {
+			w.err = op.err
+		}
 		for _, s := range op.Stores {
+			if w.err != nil {
+				return w
+			}
 			st := &storeState{Store: s, id: storeID{id, s.name()}, partitions: q.partitions()}
 			if op.OneTask {
 				st.partitions = 1
-			} else if st.hasher, w.err = s.hasher(); w.err != nil {
-				return w
+			} else {
+				st.hasher, st.unplaced = s.hasher()
 			}
 			st.changes = make([][]byte, st.partitions)
 			st.rows = make([]map[string][]byte, st.partitions)
@@ -71,6 +84,9 @@ func (w *Writer) fail(err error) {
 }
 
 func (w *Writer) store(operator int, name string) *storeState {
+	if name == "" {
+		name = "default"
+	}
 	s := w.stores[storeID{operator, name}]
 	if s == nil {
 		w.fail(fmt.Errorf("statetest: operator %d has no store %s", operator, name))
@@ -78,39 +94,24 @@ func (w *Writer) store(operator int, name string) *storeState {
 	return s
 }
 
-// Put inserts or replaces a row, of values as unsaferow.Append takes them.
+// Put inserts or replaces a row, of values as unsaferow.Append takes them: one
+// for each column of the store, or what the operator's function says. Nil stands
+// for columns that can only be null.
 func (w *Writer) Put(operator int, store string, key, value []any) {
 	s := w.store(operator, store)
 	if w.err != nil {
 		return
 	}
-	k, err := unsaferow.Append(nil, s.Key, key)
-	if err != nil {
-		w.fail(err)
-		return
+	var err error
+	if s.row != nil {
+		if value, err = s.row(key, value); err != nil {
+			w.fail(err)
+			return
+		}
 	}
-	v, err := unsaferow.Append(nil, s.Value, value)
-	if err != nil {
-		w.fail(err)
-		return
-	}
+	k := w.encode(s.Key, key)
+	v := w.encode(s.Value, value)
 	w.PutRow(operator, store, k, v)
-}
-
-// PutRow inserts or replaces a row given as bytes.
-func (w *Writer) PutRow(operator int, store string, key, value []byte) {
-	s := w.store(operator, store)
-	if p, ok := w.place(s, key); ok {
-		s.put(p, key, value)
-	}
-}
-
-// PutAt inserts a row into a partition of the caller's choice, whatever its
-// hash says.
-func (w *Writer) PutAt(operator int, store string, partition int, key, value []byte) {
-	if s := w.store(operator, store); w.err == nil {
-		s.put(partition, key, value)
-	}
 }
 
 // Remove removes a row.
@@ -119,19 +120,75 @@ func (w *Writer) Remove(operator int, store string, key []any) {
 	if w.err != nil {
 		return
 	}
-	k, err := unsaferow.Append(nil, s.Key, key)
+	w.RemoveRow(operator, store, w.encode(s.Key, key))
+}
+
+// encode returns the row of some values.
+func (w *Writer) encode(t *sqltype.Type, values []any) []byte {
+	b, err := appendValues(nil, t, values)
 	if err != nil {
 		w.fail(err)
-		return
 	}
-	if p, ok := w.place(s, k); ok {
-		delete(s.rows[p], string(k))
-		s.changes[p] = append(appendFramed(s.changes[p], k), 0xff, 0xff, 0xff, 0xff)
+	return b
+}
+
+// appendValues appends a row as unsaferow.Append does, and knows of columns that
+// can only be null.
+func appendValues(dst []byte, t *sqltype.Type, values []any) ([]byte, error) {
+	if values == nil && !slices.ContainsFunc(t.Fields, func(f sqltype.Field) bool { return f.Type.Resolved().Kind != sqltype.Void }) {
+		values = make([]any, len(t.Fields))
 	}
+	return unsaferow.Append(dst, t, values)
+}
+
+// PutRow inserts or replaces a row given as bytes.
+func (w *Writer) PutRow(operator int, store string, key, value []byte) {
+	s := w.store(operator, store)
+	if p, ok := w.place(s, key); ok {
+		w.put(s, p, key, value)
+	}
+}
+
+// RemoveRow removes a row given as bytes.
+func (w *Writer) RemoveRow(operator int, store string, key []byte) {
+	s := w.store(operator, store)
+	if p, ok := w.place(s, key); ok {
+		w.remove(s, p, key)
+	}
+}
+
+// PutAt inserts a row into a partition of the caller's choice, whatever its
+// hash says.
+func (w *Writer) PutAt(operator int, store string, partition int, key, value []byte) {
+	if s := w.at(operator, store, partition); s != nil {
+		w.put(s, partition, key, value)
+	}
+}
+
+// RemoveAt removes a row from a partition of the caller's choice.
+func (w *Writer) RemoveAt(operator int, store string, partition int, key []byte) {
+	if s := w.at(operator, store, partition); s != nil {
+		w.remove(s, partition, key)
+	}
+}
+
+func (w *Writer) at(operator int, store string, partition int) *storeState {
+	s := w.store(operator, store)
+	if w.err == nil && (partition < 0 || partition >= s.partitions) {
+		w.fail(fmt.Errorf("statetest: operator %d has no partition %d", operator, partition))
+	}
+	if w.err != nil {
+		return nil
+	}
+	return s
 }
 
 func (w *Writer) place(s *storeState, key []byte) (int, bool) {
 	if w.err != nil || s == nil {
+		return 0, false
+	}
+	if s.unplaced != nil {
+		w.fail(s.unplaced)
 		return 0, false
 	}
 	if s.hasher == nil {
@@ -145,9 +202,24 @@ func (w *Writer) place(s *storeState, key []byte) (int, bool) {
 	return placement.Partition(h, s.partitions), true
 }
 
-func (s *storeState) put(partition int, key, value []byte) {
+func (w *Writer) put(s *storeState, partition int, key, value []byte) {
 	s.rows[partition][string(key)] = bytes.Clone(value)
-	s.changes[partition] = appendFramed(appendFramed(s.changes[partition], key), value)
+	s.changes[partition] = w.appendPut(s.changes[partition], key, value)
+}
+
+func (w *Writer) remove(s *storeState, partition int, key []byte) {
+	delete(s.rows[partition], string(key))
+	if w.q.RowChecksums {
+		key = append(rowSum(key), key...)
+	}
+	s.changes[partition] = append(appendFramed(s.changes[partition], key), endMark...) // a value length of -1
+}
+
+func (w *Writer) appendPut(b, key, value []byte) []byte {
+	if w.q.RowChecksums {
+		value = append(rowSum(key, value), value...)
+	}
+	return appendFramed(appendFramed(b, key), value)
 }
 
 func appendFramed(b, row []byte) []byte {
@@ -172,38 +244,6 @@ func (w *Writer) Commit() error {
 	return w.err
 }
 
-// committed writes the commit log and goes on to the next batch.
-func (w *Writer) committed() {
-	w.file(fmt.Sprintf("commits/%d", w.batch), []byte("v1\n{\"nextBatchWatermarkMs\":0}"))
-	w.batch++
-}
-
-// plan writes what comes before the state: the query's id, the schema files
-// and the operator metadata of the first batch, and the offset log.
-func (w *Writer) plan() {
-	if w.batch == 0 {
-		id := w.q.ID
-		if id == "" {
-			id = "00000000-0000-4000-8000-000000000000"
-		}
-		w.file("metadata", []byte(`{"id":"`+id+`"}`))
-		for _, sid := range w.order {
-			w.schema(w.stores[sid])
-		}
-		if w.q.atLeast(4, 0) {
-			for i, op := range w.q.Operators {
-				w.metadata(i, op)
-			}
-		}
-	}
-	conf, err := json.Marshal(w.q.conf())
-	if err != nil {
-		w.fail(err)
-		return
-	}
-	w.file(fmt.Sprintf("offsets/%d", w.batch), fmt.Appendf(nil, "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":%d,\"conf\":%s}\n%d", 1767600000000+60_000*w.batch, conf, w.batch))
-}
-
 // Snapshot writes all of the last committed version of a store as snapshots;
 // without partitions, of all of them.
 func (w *Writer) Snapshot(operator int, store string, partitions ...int) error {
@@ -221,6 +261,9 @@ func (w *Writer) Snapshot(operator int, store string, partitions ...int) error {
 		}
 	}
 	for _, p := range partitions {
+		if w.at(operator, store, p) == nil {
+			return w.err
+		}
 		keys := make([]string, 0, len(s.rows[p]))
 		for k := range s.rows[p] {
 			keys = append(keys, k)
@@ -228,7 +271,7 @@ func (w *Writer) Snapshot(operator int, store string, partitions ...int) error {
 		slices.Sort(keys)
 		var body []byte
 		for _, k := range keys {
-			body = appendFramed(appendFramed(body, []byte(k)), s.rows[p][k])
+			body = w.appendPut(body, []byte(k), s.rows[p][k])
 		}
 		w.state(s, p, fmt.Sprintf("%d.snapshot", w.batch), append(body, endMark...))
 	}
@@ -249,60 +292,32 @@ func (w *Writer) state(s *storeState, partition int, name string, body []byte) {
 	}
 	full := path.Join(s.dir(partition), name)
 	w.file(full, packed)
-	if w.q.atLeast(4, 1) && !w.q.atLeast(4, 2) {
-		w.file(sidecar.SparkName(full), sparkSum(packed, 1767600000000+60_000*w.batch))
+	if w.release.hasJSONSums() {
+		w.file(sidecar.SparkName(full), sparkSum(packed, firstBatchMs+batchMs*w.batch))
 	}
 }
 
-// schema writes a store's schema file, of version 2.
+// schema writes a store's schema file.
 func (w *Writer) schema(s *storeState) {
-	if s.NoSchema || w.err != nil {
+	if s.NoSchema || w.err != nil || !w.release.hasSchema() {
 		return
 	}
-	b := appendUTF(nil, "v2")
-	for _, j := range []string{s.Key.JSON(), s.Value.JSON()} {
+	key, value := s.recorded(w.release)
+	b := appendUTF(nil, "v1")
+	if w.release.schemaV2() {
+		b = appendUTF(nil, "v2")
+	}
+	for _, j := range []string{key.JSON(), value.JSON()} {
 		chunks := split(j)
-		b = binary.BigEndian.AppendUint32(b, uint32(len(chunks)))
+		if w.release.schemaV2() {
+			b = binary.BigEndian.AppendUint32(b, uint32(len(chunks)))
+		} else if len(chunks) > 1 {
+			w.fail(fmt.Errorf("statetest: Spark %s cannot record so long a schema", w.q.Spark))
+			return
+		}
 		for _, c := range chunks {
 			b = appendUTF(b, c)
 		}
 	}
 	w.file(path.Join(s.dir(0), "_metadata", "schema"), b)
-}
-
-// metadata writes an operator's metadata, of version 1.
-func (w *Writer) metadata(id int, op Operator) {
-	type store struct {
-		Name       string `json:"storeName"`
-		Prefix     int    `json:"numColsPrefixKey"`
-		Partitions int    `json:"numPartitions"`
-	}
-	var m struct {
-		Operator struct {
-			ID   int    `json:"operatorId"`
-			Name string `json:"operatorName"`
-		} `json:"operatorInfo"`
-		Stores []store `json:"stateStoreInfo"`
-	}
-	m.Operator.ID, m.Operator.Name = id, op.Name
-	for _, s := range op.Stores {
-		m.Stores = append(m.Stores, store{s.name(), op.PrefixColumns, w.q.partitions()})
-	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		w.fail(err)
-		return
-	}
-	w.file(path.Join("state", strconv.Itoa(id), "_metadata", "metadata"), append([]byte("v1\n"), b...))
-}
-
-// file writes a file, and Hadoop's sidecar where those are wanted.
-func (w *Writer) file(name string, data []byte) {
-	if w.err != nil {
-		return
-	}
-	if w.err = w.sink.WriteFile(name, bytes.Clone(data)); w.err != nil || !w.q.Sidecars {
-		return
-	}
-	w.err = w.sink.WriteFile(hadoopPath(name), hadoopSums(data))
 }

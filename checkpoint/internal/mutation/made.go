@@ -1,18 +1,14 @@
 package mutation
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"maps"
 	"strings"
 
-	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 	"github.com/sparkstate/sparkstate/statestore/statetest"
-	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
 
 // made describes what statetest writes: long chains with removes, blocks so
@@ -45,30 +41,23 @@ func write(spark string, block int, rowSums bool) (map[string][]byte, error) {
 	if err := errors.Join(kerr, verr); err != nil {
 		return nil, err
 	}
-	q := statetest.Query{Spark: spark, Partitions: 3, BlockSize: block, Sidecars: true, Operators: []statetest.Operator{
+	q := statetest.Query{Spark: spark, Partitions: 3, BlockSize: block, RowChecksums: rowSums, Sidecars: true, Operators: []statetest.Operator{
 		{Name: "stateStoreSave", Stores: []statetest.Store{{Key: key, Value: value}}},
 		{Name: "stateStoreSave", Stores: []statetest.Store{{Key: key, Value: value}}},
 	}}
-	if rowSums {
-		q.Conf = map[string]string{checkpoint.ConfRowChecksum: "true"}
-	}
 	files := collected{}
 	w := statetest.NewWriter(q, files)
 	for b := range 6 {
 		for i := range 60 {
 			n := (b*37 + i*11) % 90
 			k := []any{fmt.Sprintf("word %d", n), n}
-			if i%7 == 3 && b > 0 && !rowSums {
+			if i%7 == 3 && b > 0 {
 				w.Remove(0, "default", k)
 				continue
 			}
 			v := []any{b*1000 + i, strings.Repeat("note ", n%9), []any{i, b, nil}}
 			for op := range 2 {
-				if !rowSums {
-					w.Put(op, "default", k, v)
-				} else if err := putSummed(w, op, key, value, k, v); err != nil {
-					return nil, err
-				}
+				w.Put(op, "default", k, v)
 			}
 		}
 		if err := w.Commit(); err != nil {
@@ -88,18 +77,4 @@ func write(spark string, block int, rowSums bool) (map[string][]byte, error) {
 		return strings.HasPrefix(name, "state/0/") && (strings.Contains(name, "1.delta") || strings.Contains(name, "2.delta"))
 	})
 	return files, nil
-}
-
-// putSummed puts a row with its checksum in front, as Spark 4.1 does where it
-// is told to.
-func putSummed(w *statetest.Writer, op int, keyType, valueType *sqltype.Type, key, value []any) error {
-	k, kerr := unsaferow.Append(nil, keyType, key)
-	v, verr := unsaferow.Append(make([]byte, 4), valueType, value)
-	if err := errors.Join(kerr, verr); err != nil {
-		return err
-	}
-	castagnoli := crc32.MakeTable(crc32.Castagnoli)
-	binary.LittleEndian.PutUint32(v, crc32.Update(crc32.Checksum(k, castagnoli), castagnoli, v[4:]))
-	w.PutRow(op, "default", k, v)
-	return nil
 }
