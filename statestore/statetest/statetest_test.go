@@ -25,7 +25,7 @@ func ddl(t testing.TB, s string) *sqltype.Type {
 	return typ
 }
 
-func words(t testing.TB) statetest.Operator {
+func counting(t testing.TB) statetest.Operator {
 	return statetest.Operator{Name: "stateStoreSave", Stores: []statetest.Store{{Key: ddl(t, "word STRING"), Value: ddl(t, "count BIGINT")}}}
 }
 
@@ -55,7 +55,7 @@ func TestWrittenIsReadBack(t *testing.T) {
 		for _, spark := range []string{"3.5", "4.0", "4.1", "4.3"} {
 			t.Run(c.String()+" "+spark, func(t *testing.T) {
 				dir := t.TempDir()
-				w := statetest.NewWriter(statetest.Query{Spark: spark, Partitions: 3, Codec: c, Sidecars: true, Operators: []statetest.Operator{words(t)}}, statetest.Dir(dir))
+				w := statetest.NewWriter(statetest.Query{Spark: spark, Partitions: 3, Codec: c, Sidecars: true, Operators: []statetest.Operator{counting(t)}}, statetest.Dir(dir))
 				want := []map[string]int64{{}, {}, {}}
 				for b := range 3 {
 					for i := range 50 {
@@ -95,7 +95,7 @@ func TestWrittenIsReadBack(t *testing.T) {
 // The files are those that Spark leaves.
 func TestLayout(t *testing.T) {
 	m := fstest.MapFS{}
-	w := statetest.NewWriter(statetest.Query{Spark: "4.1", Partitions: 2, Sidecars: true, Operators: []statetest.Operator{words(t)}}, statetest.Map(m, "ck"))
+	w := statetest.NewWriter(statetest.Query{Spark: "4.1", Partitions: 2, Sidecars: true, Operators: []statetest.Operator{counting(t)}}, statetest.Map(m, "ck"))
 	w.Put(0, "default", []any{"a"}, []any{1})
 	require.NoError(t, w.Commit())
 	var names []string
@@ -139,7 +139,7 @@ func TestErrors(t *testing.T) {
 		"early snapshot": func(w *statetest.Writer) { _ = w.Snapshot(0, "default") },
 	} {
 		m := fstest.MapFS{}
-		w := statetest.NewWriter(statetest.Query{Partitions: 1, Operators: []statetest.Operator{words(t)}}, statetest.Map(m, "ck"))
+		w := statetest.NewWriter(statetest.Query{Partitions: 1, Operators: []statetest.Operator{counting(t)}}, statetest.Map(m, "ck"))
 		do(w)
 		w.Put(0, "default", []any{"a"}, []any{1})
 		assert.Error(t, w.Commit(), name)

@@ -32,7 +32,7 @@ func (r *report) write(out *strings.Builder, name string) {
 	if out.Len() > 0 {
 		out.WriteByte('\n')
 	}
-	fmt.Fprintf(out, "%s: %d rows are missing, %d are extra, %d differ", name, len(r.missing), len(r.extra), len(r.other))
+	fmt.Fprintf(out, "%s: the rows are not those wanted: %d missing, %d extra, %d different", name, len(r.missing), len(r.extra), len(r.other))
 	for i, e := range r.missing {
 		if r.more(out, "missing", i, len(r.missing)) {
 			break
@@ -46,7 +46,7 @@ func (r *report) write(out *strings.Builder, name string) {
 		fmt.Fprintf(out, "\n  extra    %s → %s in partition %d", text(r.key, e.key), text(r.value, e.value), e.partition)
 	}
 	for i, pair := range r.other {
-		if r.more(out, "that differ", i, len(r.other)) {
+		if r.more(out, "different", i, len(r.other)) {
 			break
 		}
 		fmt.Fprintf(out, "\n  differs  %s: %s in partition %d", text(r.key, pair[0].key), r.fields(pair[0].value, pair[1].value), pair[1].partition)

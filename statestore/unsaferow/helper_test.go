@@ -12,10 +12,10 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
-	"github.com/apache/arrow/go/v17/arrow/decimal128"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sparkstate/sparkstate/statestore/internal/randrow"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
@@ -149,129 +149,14 @@ func owned(v any) any {
 	return v
 }
 
-// randomType returns a type, nested up to depth.
-func randomType(r *rand.Rand, depth int) *sqltype.Type {
-	kinds := []sqltype.Kind{
-		sqltype.Boolean, sqltype.Byte, sqltype.Short, sqltype.Integer, sqltype.Long, sqltype.Float, sqltype.Double,
-		sqltype.String, sqltype.Binary, sqltype.Date, sqltype.Timestamp, sqltype.TimestampNTZ, sqltype.Time,
-		sqltype.Decimal, sqltype.Decimal, sqltype.YearMonthInterval, sqltype.DayTimeInterval, sqltype.CalendarInterval,
-		sqltype.TimestampNanos, sqltype.TimestampNTZNanos, sqltype.Void, sqltype.Variant, sqltype.Geometry, sqltype.Geography,
-	}
-	if depth > 0 {
-		kinds = append(kinds, sqltype.Struct, sqltype.Struct, sqltype.Array, sqltype.Array, sqltype.Map, sqltype.Map, sqltype.UDT)
-	}
-	t := &sqltype.Type{Kind: kinds[r.IntN(len(kinds))]}
-	switch t.Kind {
-	case sqltype.Decimal:
-		t.Precision = 1 + r.IntN(38)
-		t.Scale = r.IntN(t.Precision + 1)
-	case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
-		t.Precision = 7 + r.IntN(3)
-	case sqltype.Geometry, sqltype.Geography:
-		t.Text = t.Kind.String()
-	case sqltype.Struct:
-		*t = *randomStruct(r, depth-1)
-	case sqltype.Array:
-		t.Element = randomType(r, depth-1)
-	case sqltype.Map:
-		t.Key, t.Value = randomType(r, depth-1), randomType(r, depth-1)
-	case sqltype.UDT:
-		t.SQLType = randomType(r, depth-1)
-	}
-	return t
+// special are the values that only this package has types for.
+var special = randrow.Special{
+	Interval: func(months, days int32, microseconds int64) any { return Interval{months, days, microseconds} },
+	Nanos:    func(microseconds int64, nanoseconds int16) any { return TimestampNanos{microseconds, nanoseconds} },
+	Variant:  func(value, metadata []byte) any { return Variant{value, metadata} },
+	Geo:      func(srid int32, wkb []byte) any { return Geo{srid, wkb} },
 }
 
-func randomStruct(r *rand.Rand, depth int) *sqltype.Type {
-	t := &sqltype.Type{Kind: sqltype.Struct}
-	n := r.IntN(6)
-	if r.IntN(20) == 0 {
-		n = 60 + r.IntN(80) // more than one word of null bits
-	}
-	for range n {
-		t.Fields = append(t.Fields, sqltype.Field{Name: string(rune('a' + r.IntN(8))), Type: randomType(r, depth), Nullable: true})
-	}
-	return t
-}
-
-// randomValue returns a value of the type as value returns it.
 func randomValue(r *rand.Rand, t *sqltype.Type, nullable bool) any {
-	if nullable && r.IntN(4) == 0 {
-		return nil
-	}
-	number := func(bits int) int64 {
-		n := int64(r.Uint64()) >> (64 - bits)
-		if r.IntN(4) == 0 {
-			n >>= r.IntN(bits)
-		}
-		return n
-	}
-	text := func() []byte {
-		b := make([]byte, r.IntN(20))
-		for i := range b {
-			b[i] = byte(r.Uint32())
-		}
-		return b
-	}
-	switch t = t.Resolved(); t.Kind {
-	case sqltype.Boolean:
-		return r.IntN(2) == 0
-	case sqltype.Byte:
-		return number(8)
-	case sqltype.Short:
-		return number(16)
-	case sqltype.Integer, sqltype.Date, sqltype.YearMonthInterval:
-		return number(32)
-	case sqltype.Long, sqltype.Timestamp, sqltype.TimestampNTZ, sqltype.Time, sqltype.DayTimeInterval:
-		return number(64)
-	case sqltype.Float:
-		return float32(r.NormFloat64())
-	case sqltype.Double:
-		return r.NormFloat64()
-	case sqltype.String:
-		return strings.Repeat([]string{"", "a", "é", "日本", "😀", "\x00"}[r.IntN(6)], r.IntN(8))
-	case sqltype.Binary:
-		return text()
-	case sqltype.Decimal:
-		limit := limits[t.Precision].BigInt()
-		n := decimal128.New(number(64), r.Uint64()).BigInt()
-		for range r.IntN(3) {
-			n.Rsh(n, uint(r.IntN(100)))
-		}
-		return decimal128.FromBigInt(n.Rem(n, limit))
-	case sqltype.CalendarInterval:
-		return Interval{int32(number(32)), int32(number(32)), number(64)}
-	case sqltype.TimestampNanos, sqltype.TimestampNTZNanos:
-		return TimestampNanos{number(64), int16(r.IntN(1000))}
-	case sqltype.Variant:
-		return Variant{text(), text()}
-	case sqltype.Geometry, sqltype.Geography:
-		return Geo{int32(number(32)), text()}
-	case sqltype.Struct:
-		out := make([]any, len(t.Fields))
-		for i, f := range t.Fields {
-			out[i] = randomValue(r, f.Type, true)
-		}
-		return out
-	case sqltype.Array:
-		out := []any{}
-		n := r.IntN(5)
-		if r.IntN(20) == 0 {
-			n = r.IntN(150)
-		}
-		for range n {
-			out = append(out, randomValue(r, t.Element, true))
-		}
-		return out
-	case sqltype.Map:
-		out := [][2]any{}
-		for range r.IntN(4) {
-			k := randomValue(r, t.Key, false)
-			if k == nil {
-				break // a void cannot be a key
-			}
-			out = append(out, [2]any{k, randomValue(r, t.Value, true)})
-		}
-		return out
-	}
-	return nil // void
+	return special.Value(r, t, nullable)
 }

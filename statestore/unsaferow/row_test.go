@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sparkstate/sparkstate/statestore/internal/randrow"
 	"github.com/sparkstate/sparkstate/statestore/provider"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
@@ -247,7 +248,7 @@ func TestManyNulls(t *testing.T) {
 func TestRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		typ := randomStruct(r, 3)
+		typ := randrow.Struct(r, 3)
 		n := r.IntN(30)
 		if seed%50 == 0 {
 			n = 2*chunk + r.IntN(chunk)

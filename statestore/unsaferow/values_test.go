@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sparkstate/sparkstate/statestore/internal/randrow"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestArrowAndBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	for range 300 {
-		typ := randomStruct(r, 3)
+		typ := randrow.Struct(r, 3)
 		rows := make([][]byte, 1+r.IntN(5))
 		for i := range rows {
 			var err error
