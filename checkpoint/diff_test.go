@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,7 @@ import (
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
+	"github.com/sparkstate/sparkstate/statestore/statetest"
 )
 
 // everyStore calls fn for every store that can be read of the fixtures, and of
@@ -164,41 +166,41 @@ func sorted(ds []checkpoint.Difference) []checkpoint.Difference {
 
 // words is a checkpoint of an aggregation in memory. Rows are placed by place.
 type words struct {
-	*memory
+	*written
 	key, value string
 	partitions int
 	place      func(w string) int
 	recorded   bool // whether there is a schema file
+	strict     bool // whether the placement is pinned
 }
 
 func newWords(t *testing.T, partitions int) *words {
-	return &words{memory: newMemory(t), key: "w STRING", value: "n BIGINT, s STRING", partitions: partitions, recorded: true,
+	return &words{written: &written{t: t, fsys: fstest.MapFS{}}, key: "w STRING", value: "n BIGINT, s STRING", partitions: partitions, recorded: true,
 		place: func(w string) int { return len(w) % partitions }}
 }
 
+// first writes batch 0, over what there is.
+func (w *words) first(rows ...[]any) {
+	q := statetest.Query{Partitions: w.partitions}
+	if w.strict {
+		q.Spark = "3.5"
+	}
+	w.restart(q, statetest.Store{Key: ddl(w.t, w.key), Value: ddl(w.t, w.value), NoSchema: !w.recorded})
+	w.batch(rows...)
+}
+
 // batch writes a batch of rows: a word and its values, none for a remove.
-func (w *words) batch(batch int, conf map[string]string, rows ...[]any) {
-	if conf == nil {
-		conf = map[string]string{}
-	}
-	conf["spark.sql.shuffle.partitions"] = fmt.Sprint(w.partitions)
-	w.commit(batch, conf)
-	key, value := ddl(w.t, w.key), ddl(w.t, w.value)
-	if w.recorded {
-		w.schema("state/0/0", key, value)
-	}
-	parts := make([][]pair, w.partitions)
+func (w *words) batch(rows ...[]any) {
+	w.t.Helper()
 	for _, r := range rows {
-		p := w.place(r[0].(string))
-		x := pair{key: rowOf(w.t, key, r[0])}
+		p, key := w.place(r[0].(string)), rowOf(w.t, ddl(w.t, w.key), r[0])
 		if len(r) > 1 {
-			x.value = rowOf(w.t, value, r[1:]...)
+			w.PutAt(0, "", p, key, rowOf(w.t, ddl(w.t, w.value), r[1:]...))
+		} else {
+			w.RemoveAt(0, "", p, key)
 		}
-		parts[p] = append(parts[p], x)
 	}
-	for p, rows := range parts {
-		w.delta(fmt.Sprintf("state/0/%d/%d.delta", p, batch+1), rows...)
-	}
+	w.commit()
 }
 
 func (w *words) store(opts ...checkpoint.OpenOption) *checkpoint.Store {
@@ -227,14 +229,14 @@ func told(t *testing.T, d *checkpoint.Diff) []string {
 func TestDiffOrderAndFields(t *testing.T) {
 	w := newWords(t, 2)
 	w.value = "n BIGINT, s STRING, a ARRAY<STRING>, d DECIMAL(38,2), w STRUCT<x: INT, y: STRING>, s STRING"
-	w.batch(0, nil,
+	w.first(
 		[]any{"a", 1, "text", []any{"x"}, 5, []any{1, "y"}, "end"},
 		[]any{"b", 1, "text", []any{"x"}, 5, []any{1, "y"}, "end"},
 		[]any{"c", 1, nil, nil, nil, nil, nil},
 		[]any{"gone", 1, "x", nil, nil, nil, nil},
 		[]any{"same", 1, "x", nil, nil, nil, nil},
 		[]any{"lost", 1, "x", nil, nil, nil, nil})
-	w.batch(1, nil,
+	w.batch(
 		[]any{"a", 2, "another, longer text", []any{"x"}, 5, []any{1, "y"}, "end"}, // everything behind it has moved
 		[]any{"b", 1, "text", []any{"x", nil}, nil, []any{1, "z"}, "END"},
 		[]any{"c", 1, nil, nil, 0, nil, nil},
@@ -269,9 +271,9 @@ func TestDiffAfterRepartitioning(t *testing.T) {
 	a, b := newWords(t, 2), newWords(t, 5)
 	b.place = func(w string) int { return int(w[0]) % 5 }
 	rows := [][]any{{"one", 1, "x"}, {"two", 2, "x"}, {"three", 3, "x"}, {"four", 4, "x"}, {"five", 5, "x"}}
-	a.batch(0, nil, rows...)
+	a.first(rows...)
 	rows[1], rows[4] = []any{"two", 2, "y"}, []any{"six", 6, "x"}
-	b.batch(0, nil, rows...)
+	b.first(rows...)
 	d := compare(t, a.store(), 0, b.store(), 0)
 	assert.Equal(t, []string{"added six in 0 []", "changed two in 1 [1]", "removed five in 0 []"}, told(t, d))
 	n := 0
@@ -287,13 +289,14 @@ func TestDiffAfterRepartitioning(t *testing.T) {
 // Where both promise that a key is where its hash says, partitions are compared
 // one by one; a row that breaks the promise is a difference then.
 func TestDiffOfStrictPlacement(t *testing.T) {
-	strict := map[string]string{checkpoint.ConfStrictDistribution: "true"}
 	a, b := newWords(t, 3), newWords(t, 3)
+	a.strict, b.strict = true, true
 	b.place = func(w string) int { return int(w[0]) % 3 }
-	a.batch(0, strict, []any{"aa", 1, "x"})
-	b.batch(0, strict, []any{"aa", 1, "x"})
+	a.first([]any{"aa", 1, "x"})
+	b.first([]any{"aa", 1, "x"})
 	assert.Equal(t, []string{"added aa in 1 []", "removed aa in 2 []"}, told(t, compare(t, a.store(), 0, b.store(), 0)))
-	b.batch(0, nil, []any{"aa", 1, "x"})
+	b.strict = false
+	b.first([]any{"aa", 1, "x"})
 	assert.Empty(t, told(t, compare(t, a.store(), 0, b.store(), 0)))
 }
 
@@ -310,7 +313,7 @@ func typed(t *testing.T, text string) *sqltype.Type {
 func TestDiffOfSchemas(t *testing.T) {
 	row := []any{"a", 1, "x"}
 	a := newWords(t, 1)
-	a.batch(0, nil, row)
+	a.first(row)
 	for _, c := range []struct {
 		key, value string
 		notes      int
@@ -324,9 +327,9 @@ func TestDiffOfSchemas(t *testing.T) {
 		{"w BINARY", "n BIGINT, s STRING", 0, "key column 0 (w) is STRING in the first, BINARY in the second"},
 	} {
 		b := newWords(t, 1)
-		b.batch(0, nil, row)
+		b.first(row)
 		// The rows are the same; what is recorded of them is not.
-		b.schema("state/0/0", ddl(t, c.key), ddl(t, c.value))
+		b.schema(ddl(t, c.key), ddl(t, c.value))
 		d, err := checkpoint.Compare(context.Background(), checkpoint.State{Store: a.store()}, checkpoint.State{Store: b.store()})
 		if c.says != "" {
 			require.ErrorIs(t, err, checkpoint.ErrIncomparable)
@@ -346,10 +349,10 @@ func TestDiffOfSchemas(t *testing.T) {
 		{"i INTERVAL DAY", "i INTERVAL HOUR", ""},
 	} {
 		x, y := newWords(t, 1), newWords(t, 1)
-		x.batch(0, nil)
-		y.batch(0, nil)
-		x.schema("state/0/0", ddl(t, "w STRING"), typed(t, c.a))
-		y.schema("state/0/0", ddl(t, "w STRING"), typed(t, c.b))
+		x.first()
+		y.first()
+		x.schema(ddl(t, "w STRING"), typed(t, c.a))
+		y.schema(ddl(t, "w STRING"), typed(t, c.b))
 		_, err := checkpoint.Compare(context.Background(), checkpoint.State{Store: x.store()}, checkpoint.State{Store: y.store()})
 		if c.says == "" {
 			require.NoError(t, err)
@@ -365,14 +368,14 @@ func TestDiffOfSchemas(t *testing.T) {
 func TestDiffWithoutSchema(t *testing.T) {
 	a, b := newWords(t, 2), newWords(t, 2)
 	a.recorded, b.recorded = false, false
-	a.batch(0, nil, []any{"a", 1, "x"}, []any{"b", 1, "x"})
-	b.batch(0, nil, []any{"a", 2, "x"}, []any{"b", 1, "x"})
+	a.first([]any{"a", 1, "x"}, []any{"b", 1, "x"})
+	b.first([]any{"a", 2, "x"}, []any{"b", 1, "x"})
 	d := compare(t, a.store(), 0, b.store(), 0)
 	assert.Nil(t, d.Key())
 	assert.Equal(t, []string{"changed a in 1 []"}, told(t, d))
 
 	b.recorded = true
-	b.batch(0, nil, []any{"a", 2, "x"}, []any{"b", 1, "x"})
+	b.first([]any{"a", 2, "x"}, []any{"b", 1, "x"})
 	d = compare(t, a.store(), 0, b.store(), 0)
 	assert.Len(t, d.Notes(), 2)
 	assert.Equal(t, []string{"changed a in 1 [0]"}, told(t, d))
@@ -383,17 +386,17 @@ func TestDiffWithoutSchema(t *testing.T) {
 
 // A value that is no row of the schema is damage, not a difference.
 func TestDiffOfDamagedRows(t *testing.T) {
-	w := newWords(t, 1)
-	w.batch(0, nil, []any{"a", 1, "x"})
-	w.batch(1, nil, []any{"a", 2, "x"})
 	key := rowOf(t, ddl(t, "w STRING"), "a")
 	for name, value := range map[string][]byte{
 		"too short":         make([]byte, 8),
 		"beyond its end":    slices.Concat(make([]byte, 16), []byte{1, 0, 0, 0, 0x7f, 0, 0, 0}),
 		"before its region": slices.Concat(make([]byte, 16), []byte{1, 0, 0, 0, 0, 0, 0, 0}),
 	} {
-		w.delta("state/0/0/3.delta", pair{key, value})
-		w.commit(2, map[string]string{"spark.sql.shuffle.partitions": "1"})
+		w := newWords(t, 1)
+		w.first([]any{"a", 1, "x"})
+		w.batch([]any{"a", 2, "x"})
+		w.PutAt(0, "", 0, key, value)
+		w.commit()
 		s := w.store()
 		for _, d := range []*checkpoint.Diff{compare(t, s, 1, s, 2), compare(t, s, 2, s, 1)} {
 			ds := differences(t, d)
@@ -409,8 +412,8 @@ func TestDiffOfDamagedRows(t *testing.T) {
 // missing names the batches that can.
 func TestDiffOfUnreadableBatches(t *testing.T) {
 	w := newWords(t, 1)
-	w.batch(0, nil, []any{"a", 1, "x"})
-	w.batch(1, nil, []any{"a", 2, "x"})
+	w.first([]any{"a", 1, "x"})
+	w.batch([]any{"a", 2, "x"})
 	s := w.store()
 	for _, c := range [][2]int64{{0, 2}, {2, 0}, {-1, 0}} {
 		_, err := checkpoint.Compare(context.Background(),
@@ -419,10 +422,10 @@ func TestDiffOfUnreadableBatches(t *testing.T) {
 		var be *checkpoint.BatchError
 		require.ErrorAs(t, err, &be)
 	}
-	delete(w.fsys, "ck/state/0/0/2.delta")
+	w.damage(statetest.DropDelta(0, "", 0, 2))
 	s = w.store()
 	other := newWords(t, 1)
-	other.batch(0, nil)
+	other.first()
 	for _, d := range []*checkpoint.Diff{compare(t, s, 0, s, 1), compare(t, s, 1, s, 0), compare(t, s, 1, other.store(), 0), compare(t, other.store(), 0, s, 1)} {
 		var last error
 		for _, err := range d.Differences(context.Background()) {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,12 +15,9 @@ import (
 	"github.com/sparkstate/sparkstate/statestore"
 	"github.com/sparkstate/sparkstate/statestore/placement"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
+	"github.com/sparkstate/sparkstate/statestore/statetest"
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
-
-func strictly() map[string]string {
-	return map[string]string{checkpoint.ConfStrictDistribution: "true"}
-}
 
 // hashed returns the partition that a key belongs in.
 func hashed(t testing.TB, typ *sqltype.Type, partitions int, values ...any) int {
@@ -76,8 +71,9 @@ func TestGetEveryRow(t *testing.T) {
 func TestGetStrict(t *testing.T) {
 	w := newWords(t, 4)
 	w.place = func(word string) int { return hashed(t, ddl(t, "w STRING"), 4, word) }
-	w.batch(0, strictly(), []any{"a", 1, "x"}, []any{"b", 2, "y"}, []any{"abcd", 3, "z"})
-	w.batch(1, strictly(), []any{"b"}, []any{"a", 10, "x"})
+	w.strict = true
+	w.first([]any{"a", 1, "x"}, []any{"b", 2, "y"}, []any{"abcd", 3, "z"})
+	w.batch([]any{"b"}, []any{"a", 10, "x"})
 	s := w.store()
 
 	f := get(t, s, checkpoint.KeyOf("a"))
@@ -99,11 +95,7 @@ func TestGetStrict(t *testing.T) {
 	assert.Equal(t, []int{w.place("abcd")}, f.Read)
 
 	// A partition without a directory has nothing to read.
-	for name := range w.fsys {
-		if strings.HasPrefix(name, fmt.Sprintf("ck/state/0/%d/", own)) {
-			delete(w.fsys, name)
-		}
-	}
+	w.damage(statetest.DropPartition(0, own))
 	f = get(t, w.store(), checkpoint.KeyOf("a"))
 	assert.Equal(t, own, f.Own)
 	assert.Empty(t, f.Rows)
@@ -131,22 +123,18 @@ func TestGetWhereverItIs(t *testing.T) {
 		{"not strict, in its own", own, nil, own, "does not promise", []int{own}, append([]int{own}, others...)},
 		{"not strict, in another", elsewhere, nil, own, "does not promise", until(elsewhere), append([]int{own}, others...)},
 		{"number of partitions not recorded", elsewhere, func(w *words) {
-			delete(w.fsys, "ck/offsets/0")
-			w.file("offsets/0", []byte("v1\n{\"conf\":{\"spark.sql.streaming.statefulOperator.useStrictDistribution\":\"true\"}}\n0"))
+			w.damage(statetest.ChangeConf(0, checkpoint.ConfShufflePartitions, ""), statetest.ChangeConf(0, checkpoint.ConfStrictDistribution, "true"))
 		}, own, "number of partitions is not recorded", until(elsewhere), append([]int{own}, others...)},
 		{"collated key", elsewhere, func(w *words) {
-			w.schema("state/0/0", &sqltype.Type{Kind: sqltype.Struct, Fields: []sqltype.Field{
+			w.schema(&sqltype.Type{Kind: sqltype.Struct, Fields: []sqltype.Field{
 				{Name: "w", Type: &sqltype.Type{Kind: sqltype.String, Collation: "UNICODE_CI"}}}}, ddl(t, w.value))
 		}, -1, "the hash of a STRING COLLATE UNICODE_CI is not known", []int{0, 1, 2, 3, 4}[:elsewhere+1], []int{0, 1, 2, 3, 4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWords(t, 5)
 			w.place = place(c.in)
-			conf := map[string]string{}
-			if c.own < 0 {
-				conf = strictly()
-			}
-			w.batch(0, conf, []any{"a", 1, "x"})
+			w.strict = c.own < 0
+			w.first([]any{"a", 1, "x"})
 			if c.change != nil {
 				c.change(w)
 			}
@@ -175,12 +163,10 @@ func TestGetWhereverItIs(t *testing.T) {
 func TestGetByGroupingKey(t *testing.T) {
 	indexed, grouping := ddl(t, "field0 STRING, field1 DOUBLE, index BIGINT"), ddl(t, "field0 STRING, field1 DOUBLE")
 	value := ddl(t, "v STRING")
-	m := newMemory(t)
-	m.commit(0, map[string]string{checkpoint.ConfShufflePartitions: "3"})
-	rows := make([][]pair, 3)
+	rows := statetest.Store{Name: "left-keyWithIndexToValue", Key: indexed, Value: value, Hashed: []int{0, 1}}
+	m := write(t, statetest.Query{Partitions: 3}, rows)
 	add := func(text any, f float64, index int) {
-		p := hashed(t, grouping, 3, text, f)
-		rows[p] = append(rows[p], pair{rowOf(t, indexed, text, f, index), rowOf(t, value, fmt.Sprint(text, index))})
+		m.Put(0, rows.Name, []any{text, f, index}, []any{fmt.Sprint(text, index)})
 	}
 	for i := range 3 {
 		add("a", 1.5, i)
@@ -188,11 +174,8 @@ func TestGetByGroupingKey(t *testing.T) {
 		add(nil, 0, i)
 	}
 	add("b", 1.5, 0)
-	for p := range rows {
-		m.delta(fmt.Sprintf("state/0/%d/left-keyWithIndexToValue/1.delta", p), rows[p]...)
-	}
-	m.schema("state/0/0/left-keyWithIndexToValue", indexed, value)
-	s, err := m.open().Store(0, "left-keyWithIndexToValue")
+	m.commit()
+	s, err := m.open().Store(0, rows.Name)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		key  []any
@@ -244,14 +227,11 @@ func TestGetFloats(t *testing.T) {
 		{1.5, 2.5, []any{1.0, oddNaN, nil, oddNaN}, []any{math.Float32frombits(0x7fc00000), "text"}, nil},
 		{1.5, 2.5, []any{negative}, []any{0.0, nil}, [][2]any{{1.5, oddNaN}, {0.0, negative}}},
 	}
-	m := newMemory(t)
-	m.commit(0, map[string]string{checkpoint.ConfShufflePartitions: "1"})
-	m.schema("state/0/0", key, value)
-	var rows []pair
+	m := write(t, statetest.Query{Partitions: 1}, statetest.Store{Key: key, Value: value})
 	for i, k := range stored {
-		rows = append(rows, pair{rowOf(t, key, k...), rowOf(t, value, i)})
+		m.PutAt(0, "", 0, rowOf(t, key, k...), rowOf(t, value, i))
 	}
-	m.delta("state/0/0/1.delta", rows...)
+	m.commit()
 	s, err := m.open().Store(0, "default")
 	require.NoError(t, err)
 	nan, nan32 := math.NaN(), float32(math.NaN())
@@ -281,26 +261,17 @@ func TestGetFloats(t *testing.T) {
 			continue
 		}
 		if assert.Len(t, f.Rows, 1, c.key) {
-			assert.Equal(t, rows[c.want].key, f.Rows[0].Key, c.key)
+			assert.Equal(t, rowOf(t, key, stored[c.want]...), f.Rows[0].Key, c.key)
 		}
 	}
 
 	// Elsewhere may be the exact one: it is looked for first.
-	w := newMemory(t)
-	w.commit(0, map[string]string{checkpoint.ConfShufflePartitions: "3"})
 	doubles := ddl(t, "d DOUBLE")
 	own := hashed(t, doubles, 3, 0.0)
-	w.schema("state/0/0", doubles, value)
-	for p := range 3 {
-		var rows []pair
-		switch p {
-		case own:
-			rows = []pair{{rowOf(t, doubles, 0.0), rowOf(t, value, 1)}}
-		case 2:
-			rows = []pair{{rowOf(t, doubles, negative), rowOf(t, value, 2)}}
-		}
-		w.delta(fmt.Sprintf("state/0/%d/1.delta", p), rows...)
-	}
+	w := write(t, statetest.Query{Partitions: 3}, statetest.Store{Key: doubles, Value: value})
+	w.PutAt(0, "", own, rowOf(t, doubles, 0.0), rowOf(t, value, 1))
+	w.PutAt(0, "", 2, rowOf(t, doubles, negative), rowOf(t, value, 2))
+	w.commit()
 	require.NotEqual(t, 2, own)
 	s, err = w.open().Store(0, "default")
 	require.NoError(t, err)
@@ -330,10 +301,11 @@ func TestGetNullsThatWereNotCleared(t *testing.T) {
 	}
 	require.NotEqual(t, row, dirty)
 	require.NoError(t, unsaferow.Validate(dirty, key))
-	m := newMemory(t)
-	m.commit(0, map[string]string{checkpoint.ConfShufflePartitions: "1"})
-	m.schema("state/0/0", key, value)
-	m.delta("state/0/0/1.delta", pair{row, rowOf(t, value, 1)}, pair{dirty, rowOf(t, value, 2)}, pair{some, rowOf(t, value, 3)})
+	m := write(t, statetest.Query{Partitions: 1}, statetest.Store{Key: key, Value: value})
+	for i, k := range [][]byte{row, dirty, some} {
+		m.PutAt(0, "", 0, k, rowOf(t, value, i+1))
+	}
+	m.commit()
 	s, err := m.open().Store(0, "default")
 	require.NoError(t, err)
 	f := get(t, s, checkpoint.KeyOf(null...))
@@ -347,19 +319,12 @@ func TestGetNullsThatWereNotCleared(t *testing.T) {
 // Joins have always been strict, but -0.0 had a hash of its own once.
 func TestGetNegativeZeroOfOldJoin(t *testing.T) {
 	key, value := ddl(t, "field0 DOUBLE"), ddl(t, "value BIGINT")
-	m := newMemory(t)
-	m.commit(0, map[string]string{checkpoint.ConfShufflePartitions: "2"})
-	m.schema("state/0/0/left-keyToNumValues", key, value)
+	counts := statetest.Store{Name: "left-keyToNumValues", Key: key, Value: value}
+	m := write(t, statetest.Query{Partitions: 2}, counts)
 	negative := math.Copysign(0, -1)
-	away := 1 - hashed(t, key, 2, 0.0)
-	for p := range 2 {
-		var rows []pair
-		if p == away {
-			rows = []pair{{rowOf(t, key, negative), rowOf(t, value, 1)}}
-		}
-		m.delta(fmt.Sprintf("state/0/%d/left-keyToNumValues/1.delta", p), rows...)
-	}
-	s, err := m.open().Store(0, "left-keyToNumValues")
+	m.PutAt(0, counts.Name, 1-hashed(t, key, 2, 0.0), rowOf(t, key, negative), rowOf(t, value, 1))
+	m.commit()
+	s, err := m.open().Store(0, counts.Name)
 	require.NoError(t, err)
 	f := get(t, s, checkpoint.KeyOf(negative))
 	assert.Len(t, f.Rows, 1)
@@ -371,7 +336,8 @@ func TestGetNegativeZeroOfOldJoin(t *testing.T) {
 func TestGetWithoutSchema(t *testing.T) {
 	w := newWords(t, 3)
 	w.recorded = false
-	w.batch(0, strictly(), []any{"a", 1, "x"}, []any{"bb", 1, "x"})
+	w.strict = true
+	w.first([]any{"a", 1, "x"}, []any{"bb", 1, "x"})
 	s := w.store()
 	_, err := s.Get(context.Background(), checkpoint.KeyOf("a"))
 	require.ErrorIs(t, err, statestore.ErrNoSchema)
@@ -385,7 +351,7 @@ func TestGetWithoutSchema(t *testing.T) {
 	f = get(t, s, checkpoint.RowKey([]byte{1, 2, 3}))
 	assert.Empty(t, f.Rows)
 
-	w.batch(0, nil, []any{"a", 1, "x"}, []any{"bb", 1, "x"})
+	w.first([]any{"a", 1, "x"}, []any{"bb", 1, "x"})
 	s = w.store(checkpoint.WithSchema(0, "default", ddl(t, "w STRING"), nil))
 	f = get(t, s, checkpoint.KeyOf("a"))
 	assert.Len(t, f.Rows, 1)
@@ -396,11 +362,10 @@ func TestGetWithoutSchema(t *testing.T) {
 
 // A global aggregation has one key, without columns.
 func TestGetOfOneTask(t *testing.T) {
-	nothing, value := &sqltype.Type{Kind: sqltype.Struct}, ddl(t, "n BIGINT")
-	m := newMemory(t)
-	m.commit(0, map[string]string{checkpoint.ConfShufflePartitions: "200"})
-	m.schema("state/0/0", nothing, value)
-	m.delta("state/0/0/1.delta", pair{nil, rowOf(t, value, 1)})
+	m := write(t, statetest.Query{})
+	m.Writer = statetest.NewWriter(statetest.Query{Operators: []statetest.Operator{statetest.Aggregation("", "n BIGINT")}}, m.files())
+	m.Put(0, "", nil, []any{1})
+	m.commit()
 	s, err := m.open().Store(0, "default")
 	require.NoError(t, err)
 	f := get(t, s, checkpoint.KeyOf())
@@ -413,9 +378,9 @@ func TestGetOfOneTask(t *testing.T) {
 func TestGetOfDamage(t *testing.T) {
 	w := newWords(t, 2)
 	w.place = func(word string) int { return hashed(t, ddl(t, "w STRING"), 2, word) }
-	w.batch(0, nil, []any{"a", 1, "x"})
+	w.first([]any{"a", 1, "x"})
 	own := w.place("a")
-	w.fsys[fmt.Sprintf("ck/state/0/%d/1.delta", 1-own)].Data[21] ^= 1
+	w.damage(statetest.FlipByte(statetest.Delta(0, "", 1-own, 1), 21, 1))
 	s := w.store()
 	assert.Len(t, get(t, s, checkpoint.KeyOf("a")).Rows, 1)
 	_, err := s.Get(context.Background(), checkpoint.KeyOf("elsewhere"))
@@ -423,7 +388,7 @@ func TestGetOfDamage(t *testing.T) {
 	_, err = s.GetHistory(context.Background(), checkpoint.KeyOf("elsewhere"))
 	require.ErrorIs(t, err, statestore.ErrDamaged)
 
-	delete(w.fsys, fmt.Sprintf("ck/state/0/%d/1.delta", own))
+	w.damage(statetest.DropDelta(0, "", own, 1))
 	s = w.store()
 	var be *checkpoint.BatchError
 	_, err = s.Get(context.Background(), checkpoint.KeyOf("a"))
@@ -444,11 +409,14 @@ func TestGetOfDamage(t *testing.T) {
 func TestGetHistory(t *testing.T) {
 	w := newWords(t, 2)
 	w.place = func(word string) int { return hashed(t, ddl(t, "w STRING"), 2, word) }
-	w.batch(0, strictly(), []any{"a", 1, "x"}, []any{"b", 1, "x"})
-	w.batch(1, strictly(), []any{"a", 2, "x"}, []any{"a", 3, "x"})
-	w.batch(2, strictly(), []any{"a"})
-	w.batch(3, strictly())
-	w.batch(4, strictly(), []any{"a", 4, "x"})
+	w.strict = true
+	w.first([]any{"a", 1, "x"}, []any{"b", 1, "x"})
+	w.batch([]any{"a", 2, "x"}, []any{"a", 3, "x"})
+	w.batch([]any{"a"})
+	require.NoError(t, w.Snapshot(0, "", w.place("a")))
+	w.batch()
+	w.batch([]any{"a", 4, "x"})
+	require.NoError(t, w.Snapshot(0, "", w.place("a")))
 	history := func(key string, opts ...checkpoint.Option) (string, *checkpoint.KeyHistory) {
 		h, err := w.store().GetHistory(context.Background(), checkpoint.KeyOf(key), opts...)
 		require.NoError(t, err)
@@ -479,32 +447,25 @@ func TestGetHistory(t *testing.T) {
 	assert.Equal(t, []int{w.place("nowhere")}, h.Read)
 
 	// Retention has left a snapshot and what is after it, and an older delta.
-	own := fmt.Sprintf("state/0/%d/", w.place("a"))
-	key, value := ddl(t, w.key), ddl(t, w.value)
-	w.delta(own+"3.snapshot", pair{rowOf(t, key, "b"), rowOf(t, value, 1, "x")})
-	delete(w.fsys, "ck/"+own+"2.delta")
+	own := w.place("a")
+	w.damage(statetest.DropDelta(0, "", own, 2))
 	text, h = history("a")
 	assert.Equal(t, "0:update:1 2:delete:-1 4:update:4 ", text)
 	assert.Equal(t, int64(2), h.Since)
-	for v := 1; v <= 5; v++ {
-		delete(w.fsys, fmt.Sprintf("ck/%s%d.delta", own, v))
+	for _, v := range []int64{1, 3, 4, 5} {
+		w.damage(statetest.DropDelta(0, "", own, v))
 	}
-	w.delta(own+"5.snapshot", pair{rowOf(t, key, "a"), rowOf(t, value, 4, "x")})
 	text, h = history("a")
 	assert.Empty(t, text)
 	assert.Equal(t, int64(5), h.Since)
 
 	// Not strict: the other partition is looked through, too.
-	w.place = func(string) int { return 0 }
-	w.fsys = fstest.MapFS{}
-	w.batch(0, nil, []any{"a", 1, "x"})
-	if hashed(t, key, 2, "a") == 0 {
-		w.place = func(string) int { return 1 }
-		w.batch(0, nil, []any{"a", 1, "x"})
-	}
+	w = newWords(t, 2)
+	w.place = func(string) int { return 1 - own }
+	w.first([]any{"a", 1, "x"})
 	text, h = history("a")
 	assert.Equal(t, "0:update:1 ", text)
-	assert.Equal(t, []int{hashed(t, key, 2, "a"), w.place("a")}, h.Read)
+	assert.Equal(t, []int{own, 1 - own}, h.Read)
 	_, err := w.store().GetHistory(context.Background(), checkpoint.KeyOf(1))
 	var ve *unsaferow.ValueError
 	require.ErrorAs(t, err, &ve)

@@ -1,10 +1,7 @@
 package checkpoint_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,59 +12,59 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
-	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
+	"github.com/sparkstate/sparkstate/statestore/statetest"
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
 
-// memory builds checkpoints in memory, a batch at a time.
-type memory struct {
+// written is a checkpoint in memory.
+type written struct {
+	*statetest.Writer
 	t    testing.TB
 	fsys fstest.MapFS
 }
 
-func newMemory(t testing.TB) *memory { return &memory{t, fstest.MapFS{}} }
-
-func (m *memory) file(name string, b []byte) { m.fsys["ck/"+name] = &fstest.MapFile{Data: b} }
-
-// commit writes both logs of a batch.
-func (m *memory) commit(batch int, conf map[string]string) {
-	b, err := json.Marshal(conf)
-	require.NoError(m.t, err)
-	m.file(fmt.Sprintf("offsets/%d", batch), fmt.Appendf(nil, "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":0,\"conf\":%s}\n0", b))
-	m.file(fmt.Sprintf("commits/%d", batch), []byte("v1\n{}"))
+// write starts a checkpoint of a query of one operator with these stores.
+// Without a version of Spark it is one of 3.2, which pins no strict placement.
+func write(t testing.TB, q statetest.Query, stores ...statetest.Store) *written {
+	m := &written{t: t, fsys: fstest.MapFS{}}
+	m.restart(q, stores...)
+	return m
 }
 
-// schema writes a store's schema file.
-func (m *memory) schema(dir string, key, value *sqltype.Type) {
-	text := func(t *sqltype.Type) string { return t.JSON() }
-	m.file(dir+"/_metadata/schema", append(append(javaUTF("v2"), chunked(text(key))...), chunked(text(value))...))
-}
-
-// pair is a put, or a remove where the value is nil.
-type pair struct{ key, value []byte }
-
-// delta writes a delta.
-func (m *memory) delta(name string, rows ...pair) {
-	var body []byte
-	for _, r := range rows {
-		body = append(binary.BigEndian.AppendUint32(body, uint32(len(r.key))), r.key...)
-		if r.value == nil {
-			body = append(body, 0xff, 0xff, 0xff, 0xff)
-			continue
-		}
-		body = append(binary.BigEndian.AppendUint32(body, uint32(len(r.value))), r.value...)
+// restart writes over what is there.
+func (m *written) restart(q statetest.Query, stores ...statetest.Store) {
+	if q.Spark == "" {
+		q.Spark = "3.2"
 	}
-	var out bytes.Buffer
-	w, err := codec.NewWriter(&out, codec.LZ4, 0)
-	require.NoError(m.t, err)
-	_, err = w.Write(append(body, 0xff, 0xff, 0xff, 0xff))
-	require.NoError(m.t, err)
-	require.NoError(m.t, w.Close())
-	m.file(name, out.Bytes())
+	q.Operators = []statetest.Operator{{Stores: stores}}
+	m.Writer = statetest.NewWriter(q, m.files())
 }
 
-func (m *memory) open(opts ...checkpoint.OpenOption) *checkpoint.Checkpoint {
+func (m *written) files() statetest.Files { return statetest.Map(m.fsys, "ck") }
+
+// damage does faults to what is written.
+func (m *written) damage(faults ...statetest.Fault) {
+	m.t.Helper()
+	require.NoError(m.t, statetest.Damage(m.files(), faults...))
+}
+
+// commit ends a batch.
+func (m *written) commit() {
+	m.t.Helper()
+	require.NoError(m.t, m.Commit())
+}
+
+// schema has the default store's schema file say something else.
+func (m *written) schema(key, value *sqltype.Type) {
+	m.t.Helper()
+	other := write(m.t, statetest.Query{Partitions: 1}, statetest.Store{Key: key, Value: value})
+	other.commit()
+	name := statetest.SchemaFile(0, "").String()
+	require.NoError(m.t, m.files().WriteFile(name, other.fsys["ck/"+name].Data))
+}
+
+func (m *written) open(opts ...checkpoint.OpenOption) *checkpoint.Checkpoint {
 	cp, err := checkpoint.OpenFS(m.fsys, "ck", opts...)
 	require.NoError(m.t, err)
 	return cp
@@ -119,20 +116,21 @@ func TestJoinSide(t *testing.T) {
 			key, indexed := ddl(t, c.key), ddl(t, c.key+", index BIGINT")
 			value := ddl(t, "v STRING, matched BOOLEAN")
 			number := ddl(t, "value BIGINT")
-			m := newMemory(t)
-			m.commit(0, map[string]string{"spark.sql.shuffle.partitions": "1"})
-			row := func(i, index int) pair {
-				return pair{rowOf(t, indexed, append(c.values(i), index)...), rowOf(t, value, fmt.Sprintf("%d.%d", i, index), true)}
+			counts := statetest.Store{Name: "left-keyToNumValues", Key: key, Value: number}
+			rows := statetest.Store{Name: "left-keyWithIndexToValue", Key: indexed, Value: value}
+			m := write(t, statetest.Query{Partitions: 1}, counts, rows)
+			for i, n := range []int{2, 1, 3} {
+				m.Put(0, counts.Name, c.values(i), []any{n})
 			}
-			count := func(i, n int) pair { return pair{rowOf(t, key, c.values(i)...), rowOf(t, number, n)} }
-			m.schema("state/0/0/left-keyToNumValues", key, number)
-			m.schema("state/0/0/left-keyWithIndexToValue", indexed, value)
-			m.delta("state/0/0/left-keyToNumValues/1.delta", count(0, 2), count(1, 1), count(2, 3))
-			m.delta("state/0/0/left-keyWithIndexToValue/1.delta",
-				row(0, 0), row(0, 1), row(0, 2), // one left over
-				row(1, 0),
-				row(2, 0), row(2, 2), // a hole at 1
-				row(3, 0)) // a key without a number
+			for _, at := range [][2]int{
+				{0, 0}, {0, 1}, {0, 2}, // one left over
+				{1, 0},
+				{2, 0}, {2, 2}, // a hole at 1
+				{3, 0}, // a key without a number
+			} {
+				m.Put(0, rows.Name, append(c.values(at[0]), at[1]), []any{fmt.Sprintf("%d.%d", at[0], at[1]), true})
+			}
+			m.commit()
 			cp := m.open()
 			op, err := cp.Operator(0)
 			require.NoError(t, err)
@@ -170,11 +168,15 @@ func TestJoinSide(t *testing.T) {
 func TestJoinKeys(t *testing.T) {
 	key, indexed := ddl(t, "field0 STRING"), ddl(t, "field0 STRING, index BIGINT")
 	value, number := ddl(t, "v INT"), ddl(t, "value BIGINT")
-	m := newMemory(t)
-	m.commit(0, map[string]string{"spark.sql.shuffle.partitions": "2"})
-	m.delta("state/0/0/right-keyToNumValues/1.delta", pair{rowOf(t, key, "a"), rowOf(t, number, 3)})
-	m.delta("state/0/0/right-keyWithIndexToValue/1.delta", pair{rowOf(t, indexed, "a", 0), rowOf(t, value, 1)}, pair{rowOf(t, indexed, "a", 1), rowOf(t, value, 2)})
-	m.delta("state/0/1/right-keyWithIndexToValue/1.delta", pair{rowOf(t, indexed, "b", 0), rowOf(t, value, 1)})
+	numbers := statetest.Store{Name: "right-keyToNumValues", Key: key, Value: number, NoSchema: true}
+	numbered := statetest.Store{Name: "right-keyWithIndexToValue", Key: indexed, Value: value, NoSchema: true}
+	m := write(t, statetest.Query{Partitions: 2}, numbers, numbered)
+	m.PutAt(0, numbers.Name, 0, rowOf(t, key, "a"), rowOf(t, number, 3))
+	m.PutAt(0, numbered.Name, 0, rowOf(t, indexed, "a", 0), rowOf(t, value, 1))
+	m.PutAt(0, numbered.Name, 0, rowOf(t, indexed, "a", 1), rowOf(t, value, 2))
+	m.PutAt(0, numbered.Name, 1, rowOf(t, indexed, "b", 0), rowOf(t, value, 1))
+	m.commit()
+	m.damage(statetest.Drop(statetest.Delta(0, numbers.Name, 1, 1)))
 	cp := m.open()
 	rows, err := cp.Store(0, "right-keyWithIndexToValue")
 	require.NoError(t, err)
