@@ -10,6 +10,27 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
 
+// StoreOf describes the default store of records: of their schema with the
+// columns key and value, both structs. Types are those that sqltype.FromArrow
+// makes of Arrow's; records that a store yields describe the store itself.
+func StoreOf(schema *arrow.Schema) (Store, error) {
+	var s Store
+	for _, c := range []struct {
+		name string
+		to   **sqltype.Type
+	}{{"key", &s.Key}, {"value", &s.Value}} {
+		f, ok := schema.FieldsByName(c.name)
+		if !ok || f[0].Type.ID() != arrow.STRUCT {
+			return s, fmt.Errorf("statetest: the records have no column %s that is a struct", c.name)
+		}
+		var err error
+		if *c.to, err = sqltype.FromArrow(f[0].Type); err != nil {
+			return s, fmt.Errorf("statetest: column %s: %w", c.name, err)
+		}
+	}
+	return s, nil
+}
+
 // PutRecord inserts or replaces the rows of an Arrow record with the columns key
 // and value, both structs, as the stores of packages statestore and checkpoint
 // yield them. Other columns are left alone. The structs hold the columns of the
