@@ -196,6 +196,7 @@ func TestKindErrors(t *testing.T) {
 		"no version of Spark":         {q: statetest.Query{Spark: "four"}},
 		"no version of Spark such":    {q: statetest.Query{Spark: "4.x"}},
 		"is not known; that of 2.2":   {q: statetest.Query{Spark: "2.1"}},
+		"no version 2 of the offset":  {q: statetest.Query{Spark: "4.1", OffsetLogV2: true}},
 		"no row checksums":            {q: statetest.Query{Spark: "4.1", RowChecksums: true}},
 		"a session has the 1 columns": {put: func(w *statetest.Writer) { w.Put(0, "", []any{"a"}, []any{1}) }},
 		"only where there is one":     {put: func(w *statetest.Writer) { w.Put(1, "", []any{"a"}, []any{nil, 1}) }},

@@ -143,7 +143,12 @@ func (w *Writer) plan() {
 		Watermark int64             `json:"batchWatermarkMs"`
 		Timestamp int64             `json:"batchTimestampMs"`
 		Conf      map[string]string `json:"conf"`
-	}{w.log.WatermarkMs, w.log.TimestampMs, w.q.conf(w.release)}
+		Sources   *struct{}         `json:"sourceMetadataInfo,omitempty"`
+	}{w.log.WatermarkMs, w.log.TimestampMs, w.q.conf(w.release), nil}
+	version := "v1\n"
+	if w.q.OffsetLogV2 {
+		version, l.Sources = "v2\n", &struct{}{}
+	}
 	if l.Timestamp == 0 {
 		l.Timestamp = firstBatchMs + batchMs*w.batch
 	}
@@ -152,10 +157,13 @@ func (w *Writer) plan() {
 		w.fail(err)
 		return
 	}
-	b = append([]byte("v1\n"), b...)
-	for _, o := range offsets {
+	b = append([]byte(version), b...)
+	for i, o := range offsets {
 		if o == "" {
 			o = "-"
+		}
+		if w.q.OffsetLogV2 {
+			o = strconv.Itoa(i) + ":" + o
 		}
 		b = append(append(b, '\n'), o...)
 	}

@@ -44,6 +44,22 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// Version 2 of the offset log names its sources.
+func TestOffsetLogV2(t *testing.T) {
+	cp := statetest.Open(t, statetest.Query{Spark: "4.3", OffsetLogV2: true, Partitions: 3, Operators: []statetest.Operator{statetest.Dedupe("w STRING")}}, func(w *statetest.Writer) {
+		w.SetLog(statetest.Log{Offsets: []string{`{"a":{"0":1}}`, ""}})
+		w.Put(0, "", []any{"a"}, nil)
+		require.NoError(t, w.Commit())
+	})
+	l, err := cp.OffsetLog(0)
+	require.NoError(t, err)
+	assert.Equal(t, 2, l.Version)
+	assert.Equal(t, []checkpoint.SourceOffset{{ID: "0", JSON: `{"a":{"0":1}}`}, {ID: "1"}}, l.Sources)
+	n, _ := cp.Operators()[0].Partitions()
+	assert.Equal(t, 3, n)
+	statetest.RequireRows(t, cp, 0, "", []statetest.Row{{Key: []any{"a"}}})
+}
+
 // The log of a file source has every file once, from the tenth batch on all of
 // them in one.
 func TestReadFiles(t *testing.T) {

@@ -26,6 +26,9 @@ type Query struct {
 	// RowChecksums has a checksum put before each row, as Spark 4.2 and later do
 	// where they are told to.
 	RowChecksums bool
+	// OffsetLogV2 has the offset logs written in version 2, as Spark 4.2 and
+	// later do where they are told to.
+	OffsetLogV2 bool
 	// Conf is added to what the offset log pins. A key with the value "" is
 	// left out.
 	Conf map[string]string

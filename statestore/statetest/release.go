@@ -43,17 +43,18 @@ func (r release) atLeast(major, minor, patch int) bool {
 	return slices.Compare(r[:], []int{major, minor, patch}) >= 0
 }
 
-// What the releases differ in. Before 2.4 the commit log holds nothing, and
-// before 3.1 there is no schema file, and 3.1.0 to
-// 3.1.2 write version 1 of it; before 3.3.1 a deduplication records a schema
-// that is not that of its values; operator metadata came with 4.0; 4.1 alone
-// writes JSON sidecars for this provider, and 4.3 records no column as NOT NULL.
+// What the releases differ in. Before 2.4 the commit log holds nothing. Before
+// 3.1 there is no schema file, and 3.1.0 to 3.1.2 write version 1 of it; before
+// 3.3.1 a deduplication records a schema that is not that of its values.
+// Operator metadata came with 4.0. 4.1 alone writes JSON sidecars for this
+// provider, and 4.3 records no column as NOT NULL.
 func (r release) hasNextWatermark() bool { return r.atLeast(2, 4, 0) }
 func (r release) hasSchema() bool        { return r.atLeast(3, 1, 0) }
 func (r release) schemaV2() bool         { return r.atLeast(3, 1, 3) }
 func (r release) misnamesDedupe() bool   { return !r.atLeast(3, 3, 1) }
 func (r release) hasMetadata() bool      { return r.atLeast(4, 0, 0) }
 func (r release) hasJSONSums() bool      { return r.atLeast(4, 1, 0) && !r.atLeast(4, 2, 0) }
+func (r release) hasOffsetLogV2() bool   { return r.atLeast(4, 2, 0) }
 func (r release) hasRowChecksums() bool  { return r.atLeast(4, 2, 0) }
 func (r release) allNullable() bool      { return r.atLeast(4, 3, 0) }
 
@@ -102,6 +103,9 @@ func (q Query) conf(r release) map[string]string {
 		for k, v := range op.conf {
 			set(k, v)
 		}
+	}
+	if q.OffsetLogV2 {
+		delete(c, checkpoint.ConfShufflePartitions) // which Spark forgets there
 	}
 	maps.Copy(c, q.Conf)
 	maps.DeleteFunc(c, func(_, v string) bool { return v == "" })

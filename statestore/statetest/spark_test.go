@@ -34,6 +34,7 @@ type judged struct {
 	since     string // the first Spark that has it; "" for all
 	until     string // the first that has it no more
 	checksums bool
+	offsetsV2 bool
 	// inputs are, for each source, the lines of JSON of each batch.
 	inputs [][]string
 	// watermarks are those that the batches lead to.
@@ -132,6 +133,8 @@ var cases = map[string]judged{
 		conf: map[string]string{checkpoint.ConfAggregationFormat: "1"}},
 	"aggregation_checksums": {operators: []statetest.Operator{statetest.Aggregation("w STRING", countAndSum)}, inputs: [][]string{words}, state: counted, snapshot: 2,
 		checksums: true, since: "4.2", conf: map[string]string{checkpoint.ConfRowChecksum: "true"}},
+	"aggregation_offsets_v2": {operators: []statetest.Operator{statetest.Aggregation("w STRING", countAndSum)}, inputs: [][]string{words}, state: counted,
+		offsetsV2: true, since: "4.2", conf: map[string]string{"spark.sql.streaming.offsetLog.formatVersion": "2"}},
 	"aggregation_global": {operators: []statetest.Operator{statetest.Aggregation("", countAndSum)}, inputs: [][]string{words}, codec: codec.LZF,
 		state: [2]func(w *statetest.Writer){put(nil, []any{3, 6}), put(nil, []any{5, 10})}},
 	"aggregation_windows": {operators: []statetest.Operator{statetest.Aggregation(oneWindow+", who STRING", "count BIGINT NOT NULL").WithWatermark("window", time.Minute)},
@@ -199,7 +202,7 @@ const partitions = 2
 
 func (c judged) write(t *testing.T, dir string) {
 	t.Helper()
-	q := statetest.Query{Spark: *asSpark, Partitions: partitions, Codec: c.codec, RowChecksums: c.checksums, Sidecars: true, Operators: c.operators}
+	q := statetest.Query{Spark: *asSpark, Partitions: partitions, Codec: c.codec, RowChecksums: c.checksums, OffsetLogV2: c.offsetsV2, Sidecars: true, Operators: c.operators}
 	w := statetest.NewWriter(q, statetest.Dir(filepath.Join(dir, "checkpoint")))
 	input := make([][]statetest.InputFile, len(c.inputs[0])) // by batch
 	for source, batches := range c.inputs {
@@ -240,6 +243,32 @@ func (c judged) write(t *testing.T, dir string) {
 	b, err := json.Marshal(map[string]any{"conf": conf, "sources": len(c.inputs)})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "case.json"), b, 0o666))
+}
+
+// TestAfterSpark compares the state that Spark left where it went on from a
+// checkpoint of these tests with that of the query that ran from the start.
+func TestAfterSpark(t *testing.T) {
+	if *writeTo == "" {
+		t.Skip("only where Spark judges")
+	}
+	dirs, err := filepath.Glob(filepath.Join(*writeTo, *asSpark, "*", "from_start"))
+	require.NoError(t, err)
+	require.NotEmpty(t, dirs)
+	for _, dir := range dirs {
+		t.Run(filepath.Base(filepath.Dir(dir)), func(t *testing.T) {
+			want, err := checkpoint.Open(dir)
+			require.NoError(t, err)
+			defer want.Close()
+			got, err := checkpoint.Open(filepath.Join(filepath.Dir(dir), "checkpoint"))
+			require.NoError(t, err)
+			defer got.Close()
+			last, _, err := got.LastCommitted()
+			require.NoError(t, err)
+			require.Greater(t, last, int64(1), "Spark has not gone on")
+			statetest.RequireSame(t, want, got)
+			statetest.RequireWhole(t, got)
+		})
+	}
 }
 
 // twins are the fixtures that judge.py asks Spark about once more, rewritten:

@@ -51,6 +51,9 @@ func NewWriter(q Query, sink Sink) *Writer {
 	if q.RowChecksums && w.err == nil && !w.release.hasRowChecksums() {
 		w.err = fmt.Errorf("statetest: Spark %s knows no row checksums; 4.2 does", q.Spark)
 	}
+	if q.OffsetLogV2 && w.err == nil && !w.release.hasOffsetLogV2() {
+		w.err = fmt.Errorf("statetest: Spark %s knows no version 2 of the offset log; 4.2 does", q.Spark)
+	}
 	for id, op := range q.Operators {
 		if op.err != nil && w.err == nil {
 			w.err = op.err

@@ -39,7 +39,7 @@ PLAIN = {"ad_billing"}  # laid down as folders, to be looked at; all others as z
 READER = "4.3.0"        # the Spark that answers
 NEEDS = {
     "3.3.0": [],
-    "3.5.9": ["pandas<3", "pyarrow>=4", "numpy<2", "setuptools"],
+    "3.5.9": ["pandas<3", "pyarrow>=4,<20", "numpy<2", "setuptools"],
     "4.1.4": ["pandas<3", "pyarrow>=15", "numpy"],
     "4.3.0": ["pandas<3", "pyarrow>=18", "numpy"],
 }
