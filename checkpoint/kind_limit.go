@@ -14,6 +14,9 @@ var globalLimit = kind{
 		if s == nil {
 			return false
 		}
+		if v := s.types.value; v != nil && (len(v.Fields) != 1 || v.Fields[0].Type.Kind != sqltype.Long) {
+			return false
+		}
 		if k := s.types.key; k != nil {
 			return len(k.Fields) == 1 && k.Fields[0].Type.Kind == sqltype.Void
 		}
