@@ -18,7 +18,7 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/statetest"
 )
 
-// The program testdata/generate/judge.py has Spark read what these tests write,
+// The program testdata/generate/readback.py has Spark read what these tests write,
 // and go on from it. It names the folder; without it they write for themselves.
 var (
 	writeTo = flag.String("write", "", "write the checkpoints for Spark to judge to this `folder`")
@@ -125,7 +125,7 @@ const (
 
 func window(minute int) []any { return []any{nine(minute, 0), nine(minute+5, 0)} }
 
-// cases are all operators of this provider, by the names that judge.py gives
+// cases are all operators of this provider, by the names that readback.py gives
 // their queries.
 var cases = map[string]judged{
 	"aggregation": {operators: []statetest.Operator{statetest.Aggregation("w STRING", countAndSum)}, inputs: [][]string{words}, state: counted, snapshot: 1},
@@ -159,11 +159,11 @@ var cases = map[string]judged{
 		}},
 	"limit": {operators: []statetest.Operator{statetest.Limit()}, inputs: [][]string{words}, snapshot: 1,
 		state: [2]func(w *statetest.Writer){put(nil, []any{3}), put(nil, []any{5})}},
-	"pandas_with_state": {operators: []statetest.Operator{statetest.ApplyInPandasWithState("w STRING", "c BIGINT, history ARRAY<BIGINT>", false)},
+	"pandas_with_state": {operators: []statetest.Operator{statetest.ApplyInPandasWithState("w STRING", "c BIGINT, last BIGINT", false)},
 		inputs: [][]string{words}, codec: codec.LZF, snapshot: 2,
 		state: [2]func(w *statetest.Writer){
-			all(put([]any{"a"}, []any{[]any{2, []any{2}}}), put([]any{"b"}, []any{[]any{1, []any{1}}})),
-			all(put([]any{"a"}, []any{[]any{3, []any{2, 1}}}), put([]any{"c"}, []any{[]any{1, []any{1}}})),
+			all(put([]any{"a"}, []any{[]any{2, 2}}), put([]any{"b"}, []any{[]any{1, 1}})),
+			all(put([]any{"a"}, []any{[]any{3, 1}}), put([]any{"c"}, []any{[]any{1, 1}})),
 		}},
 	"join_leftOuter": joins(statetest.Join("ad STRING", "ad STRING, shown TIMESTAMP", "clicked_ad STRING, clicked TIMESTAMP, who STRING"), codec.LZ4, 2),
 	"join_v1": func() judged {
@@ -271,7 +271,7 @@ func TestAfterSpark(t *testing.T) {
 	}
 }
 
-// twins are the fixtures that judge.py asks Spark about once more, rewritten:
+// twins are the fixtures that readback.py asks Spark about once more, rewritten:
 // every type, and the operators that no query above has.
 var twins = map[string]bool{
 	"3.5.9/session_window": true, "3.5.9/join_v1": true, "3.5.9/value_types": true,

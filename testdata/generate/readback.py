@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Have Spark judge the checkpoints that statestore/statetest writes.
 
-usage: judge.py [--work DIR] [VERSION...]
+usage: readback.py [--work DIR] [VERSION...]
 
 Needs what make.py needs, and Go. For each version of Spark the tests of
 statetest write a checkpoint for every operator of the HDFS-backed provider, as
@@ -58,11 +58,11 @@ def queries(spark):
 
         def count(key, frames, group):
             seen = sum(len(frame) for frame in frames)
-            total, history = group.get if group.exists else (0, [])
-            group.update((total + seen, list(history) + [seen]))
+            total, _ = group.get if group.exists else (0, 0)
+            group.update((total + seen, seen))
             yield pd.DataFrame({"w": [key[0]], "c": [total + seen]})
 
-        return words.groupBy("w").applyInPandasWithState(count, "w STRING, c LONG", "c LONG, history ARRAY<LONG>", "update",
+        return words.groupBy("w").applyInPandasWithState(count, "w STRING, c LONG", "c LONG, last LONG", "update",
                                                          GroupStateTimeout.NoTimeout)
 
     def joined(how):
@@ -116,13 +116,13 @@ class Judge:
         try:
             from_start = self.run(self.own)
             layout = list(self.layout())
-            read = list(self.read(1)) if self.spark.version >= "4" else None
+            read = list(self.read(1)) if self.readable() else None
             on = self.run(self.ours)
             restart = [f"batch {b}: {on.get(b)} instead of {rows}" for b, rows in from_start.items() if b > 1 and rows != on.get(b)]
             restart += [f"there is no batch {b}" for b in on if b not in from_start]
             if min(on) != 2:
                 restart.append(f"it started with batch {min(on)}")
-            restart += self.read(max(on)) if self.spark.version >= "4" else ()
+            restart += self.read(max(on)) if self.readable() else ()
             return layout, read, restart
         finally:
             for key in conf:
@@ -148,6 +148,10 @@ class Judge:
             if want != got:
                 yield f"{name}: {got} instead of {want}"
 
+    def readable(self):
+        """Whether Spark can read what it wrote itself: not before 4.0, nor (in 4.3) with offset logs of version 2."""
+        return self.spark.version >= "4" and not (self.own / "offsets" / "1").read_text().startswith("v2")
+
     def read(self, batch):
         """What the two sources for state say otherwise of the two checkpoints."""
         metadata = [as_json(self.spark.read.format("state-metadata").load(str(c)).selectExpr("* EXCEPT (minBatchId, maxBatchId)", "_numColsPrefixKey"))
@@ -161,7 +165,7 @@ class Judge:
             for options in asked:
                 options |= {"operatorId": str(store["operatorId"]), "batchId": str(batch)}
                 want, got = (self.rows(c, options) for c in (self.own, self.ours))
-                if want != got or not isinstance(want, list):
+                if want != got:
                     yield f"{options}: {got} instead of {want}"
 
     def rows(self, checkpoint, options):
@@ -184,7 +188,7 @@ def plain(schema: bytes):
 
 def session(version):
     from pyspark.sql import SparkSession
-    spark = (SparkSession.builder.master("local[2]").appName("judge").config("spark.ui.enabled", "false")
+    spark = (SparkSession.builder.master("local[2]").appName("readback").config("spark.ui.enabled", "false")
              .config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "2g")
              .config("spark.sql.session.timeZone", "UTC").getOrCreate())
     spark.sparkContext.setLogLevel("OFF")
@@ -232,18 +236,18 @@ def twins(work: Path, interpreter):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "fixtures")
-    parser.add_argument("--judge", help=argparse.SUPPRESS)  # the part that runs within Spark
+    parser.add_argument("--within", help=argparse.SUPPRESS)  # the part that runs within Spark
     parser.add_argument("version", nargs="*", default=VERSIONS)
     args = parser.parse_args()
-    work = args.work.resolve() / "judge"
-    if args.judge:
-        return judge(work, args.judge)
+    work = args.work.resolve() / "readback"
+    if args.within:
+        return judge(work, args.within)
     os.chdir(REPOSITORY)
     make.shutil.rmtree(work, ignore_errors=True)
     results = {}
     for version in args.version:
         test("ForSpark", work, version)
-        make.run(make.python(args.work.resolve(), version), __file__, "--work", args.work, "--judge", version)
+        make.run(make.python(args.work.resolve(), version), __file__, "--work", args.work, "--within", version)
         test("AfterSpark", work, version)
         results[version] = json.loads((work / version / "results.json").read_text())
     print("\n| case | " + " | ".join(args.version) + " |\n|---|" + "---|" * len(args.version))
