@@ -150,8 +150,9 @@ func Limit() Operator {
 	return op
 }
 
-// WithWatermark notes on a column, wherever the operator has it, that it is the
-// event time or a window of it, and how long the watermark waits.
+// WithWatermark returns the operator with a note on a column, wherever it has
+// it, that this is the event time or a window of it, and how long the watermark
+// waits.
 func (op Operator) WithWatermark(column string, delay time.Duration) Operator {
 	found := false
 	mark := func(t *sqltype.Type) *sqltype.Type {
@@ -165,13 +166,16 @@ func (op Operator) WithWatermark(column string, delay time.Duration) Operator {
 				continue
 			}
 			found = true
-			c.Fields[i].Metadata = map[string]json.RawMessage{"spark.watermarkDelayMs": json.RawMessage(strconv.FormatInt(delay.Milliseconds(), 10))}
-			switch {
-			case f.Metadata["spark.sessionWindow"] != nil:
-				c.Fields[i].Metadata["spark.sessionWindow"] = f.Metadata["spark.sessionWindow"]
-			case f.Type.Kind == sqltype.Struct:
-				c.Fields[i].Metadata["spark.timeWindow"] = json.RawMessage("true")
+			notes := map[string]json.RawMessage{"spark.watermarkDelayMs": json.RawMessage(strconv.FormatInt(delay.Milliseconds(), 10))}
+			if f.Type.Kind == sqltype.Struct && f.Metadata["spark.sessionWindow"] == nil {
+				notes["spark.timeWindow"] = json.RawMessage("true")
 			}
+			for k, v := range f.Metadata {
+				if notes[k] == nil {
+					notes[k] = v
+				}
+			}
+			c.Fields[i].Metadata = notes
 		}
 		return &c
 	}

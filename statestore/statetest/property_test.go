@@ -162,7 +162,7 @@ func each(t *testing.T, n int, fn func(t *testing.T, r *rand.Rand)) {
 // whatever snapshots there are. As Arrow records they make another checkpoint of
 // the same state.
 func TestWriteAndRead(t *testing.T) {
-	each(t, 100, func(t *testing.T, r *rand.Rand) {
+	each(t, 80, func(t *testing.T, r *rand.Rand) {
 		h := randomHistory(t, r)
 		m := fstest.MapFS{}
 		h.write(t, m, func(w *statetest.Writer, _ int64) {
@@ -200,10 +200,10 @@ func TestWriteAndRead(t *testing.T) {
 // The state does not depend on which versions have a snapshot, nor on what was
 // cleaned up below one.
 func TestAnyOrderOfSnapshots(t *testing.T) {
-	each(t, 40, func(t *testing.T, r *rand.Rand) {
+	each(t, 25, func(t *testing.T, r *rand.Rand) {
 		h := randomHistory(t, r)
 		last := len(h.batches) - 1
-		for range 5 {
+		for range 4 {
 			m := fstest.MapFS{}
 			clean := map[int]int64{} // below which version, by partition
 			h.write(t, m, func(w *statetest.Writer, version int64) {
