@@ -50,7 +50,7 @@ func (f *skewFlags) declare(cmd *cobra.Command) {
 	fl.IntSliceVar(&f.whatIf, "what-if", nil, "numbers of partitions to try (default: a quarter to four times the present one)")
 	fl.Float64Var(&f.floor, "floor", -1, "what the fullest partition must exceed to matter (default: 10,000 rows or keys, 256 MB)")
 	fl.IntVar(&f.top, "top", 5, "how many keys and values are named")
-	fl.BoolVar(&f.fail, "fail", false, "exit with 1 when a verdict is a warning or worse, or --rate is passed")
+	fl.BoolVar(&f.fail, "fail", false, "exit with 1 when a verdict is a warning or worse, or a given --rate is passed")
 	fl.BoolVar(&f.trend, "trend", false, "rows, bytes, changes and skew after every batch that can be read")
 	fl.Float64Var(&f.rate, "rate", defaultRate, "with --notify: what the skew rate must be above; with --fail, where it is given: also when it is above this")
 	fl.StringVar(&f.rateOf, "rate-of", rateOfMove, "what --rate is compared with: move (the skew rate) or hot (the share of hot partitions)")
