@@ -21,7 +21,7 @@ var dedupe = kind{
 			return false
 		}
 		if v := s.types.value; v != nil && len(v.Fields) == 1 && v.Fields[0].Type.Kind == sqltype.Void {
-			return true
+			return v.Fields[0].Name == dummyValue.Fields[0].Name
 		}
 		if v := s.types.value; v != nil && unsaferow.FixedSize(len(v.Fields)) <= len(oneNull) {
 			return false
