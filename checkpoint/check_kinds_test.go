@@ -101,7 +101,7 @@ func TestCheckFindsChangedQueries(t *testing.T) {
 	checkDamage(t, []damageCase{
 		{name: "compression that nobody knows", level: checkpoint.QuickCheck, damage: inBatch(6, checkpoint.ConfCodec, "lz4", "com.example.Codec"),
 			want: found{"conf-changed": warning}, infos: []string{"conf-unusable"}, says: []string{"com.example.Codec", "cannot be unpacked"}},
-		{name: "a number of partitions that is none", level: checkpoint.QuickCheck, fixtures: both[1:], damage: inBatch(6, checkpoint.ConfShufflePartitions, "4", "four"),
+		{name: "a number of partitions that is none", level: checkpoint.QuickCheck, fixtures: billings[1:], damage: inBatch(6, checkpoint.ConfShufflePartitions, "4", "four"),
 			want: found{"conf-changed": warning, "conf-unusable": critical}, says: []string{`"four"`}},
 		{name: "compression that was the default", level: checkpoint.QuickCheck,
 			damage: func(r tree) { without(r, checkpoint.ConfCodec, 0, 1, 2, 3) }, want: found{}, restarts: "y"},
@@ -118,16 +118,16 @@ func TestCheckFindsChangedQueries(t *testing.T) {
 			want:   found{"conf-changed": warning, "other-provider-files": critical, "two-writers": warning}, says: []string{"RocksDBStateStoreProvider, but the state files are of HDFSBackedStateStoreProvider"}},
 		{name: "a store has vanished", level: checkpoint.QuickCheck, fixtures: joins, damage: func(r tree) { stores(r, "right-keyToNumValues") },
 			want: found{"store-missing": critical}, says: []string{"right-keyToNumValues"}},
-		{name: "a store of another query beside the default one", level: checkpoint.QuickCheck, fixtures: both[:1],
+		{name: "a store of another query beside the default one", level: checkpoint.QuickCheck, fixtures: billings[:1],
 			damage: func(r tree) { r.put("state/1/2/left-keyToNumValues/1.delta", r.get("state/1/2/1.delta")) },
 			want:   found{"store-unrecorded": warning}, says: []string{"left-keyToNumValues"}, restarts: "y"},
-		{name: "an operator renamed", fixtures: both[1:],
+		{name: "an operator renamed", fixtures: billings[1:],
 			damage: func(r tree) {
 				r.edit("state/1/_metadata/metadata", func(b []byte) []byte { return []byte(strings.Replace(string(b), "dedupe", "stateStoreSave", 1)) })
 				r.unsum("state/1/_metadata/metadata")
 			},
 			want: found{"operator-renamed": warning}, says: []string{"calls operator 1 stateStoreSave, but its state is that of dedupe"}},
-		{name: "a directory too many, without a conf", level: checkpoint.QuickCheck, fixtures: both[1:],
+		{name: "a directory too many, without a conf", level: checkpoint.QuickCheck, fixtures: billings[1:],
 			damage: func(r tree) {
 				without(r, checkpoint.ConfShufflePartitions, 0, 1, 2, 3, 4, 5, 6)
 				r.put("state/1/4/1.delta", r.get("state/1/2/1.delta"))
@@ -171,7 +171,7 @@ func TestCheckFindsHolesInJoins(t *testing.T) {
 				}
 			},
 			want: found{"join-counts": warning}, says: []string{"that the counts promise are not there"}},
-		{name: "a row whose bytes do not fit", level: checkpoint.DeepCheck, fixtures: both[1:],
+		{name: "a row whose bytes do not fit", level: checkpoint.DeepCheck, fixtures: billings[1:],
 			damage: func(r tree) {
 				b := r.plain("state/1/2/5.delta")
 				b[4+15] = 0xff // where the first string is
