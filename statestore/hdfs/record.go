@@ -32,6 +32,9 @@ type scanner struct {
 	limit    int64  // longest believable key or value, in bytes
 	sums     checksummed
 	misfit   bool // the records break the rules, whatever the codec says
+	// odd, where it is not nil, takes the first thing that Spark lets pass and
+	// that is damage all the same; reading then goes on as Spark does.
+	odd *error
 }
 
 // scan opens a file of the partition for reading records.
@@ -174,7 +177,10 @@ func (s *scanner) nextAcross(r *provider.Entry) (bool, error) {
 	default:
 		// Spark takes any negative length for a remove; its writers only ever
 		// write -1, so this one is damage.
-		return false, s.damage(provider.ErrCorrupt, condUncategorized, "a value of length %d", v)
+		if err := s.refuse("a value of length %d", v); err != nil {
+			return false, err
+		}
+		r.Value = nil
 	}
 	r.Key = s.carry[4 : 4+k : 4+k]
 	return true, s.trim(r)
@@ -202,7 +208,8 @@ func (s *scanner) fill(n int64) error {
 
 func (s *scanner) bound(what string, n int64) error {
 	if n > s.limit {
-		return s.damage(provider.ErrTooLarge, condMemory, "a %s of %d bytes in a file of %d", what, n, s.size)
+		// Spark allocates it, and then misses the bytes unless that failed.
+		return s.damage(provider.ErrTooLarge, choose(n > 1<<30, condMemory, condUncategorized), "a %s of %d bytes in a file of %d", what, n, s.size)
 	}
 	return nil
 }
@@ -228,13 +235,29 @@ func (s *scanner) trim(r *provider.Entry) error {
 		}
 	}
 	if len(r.Key)%8 != 0 {
-		return s.damage(provider.ErrCorrupt, "", "a key of %d bytes; rows are multiples of 8", len(r.Key))
+		if err := s.refuse("a key of %d bytes; rows are multiples of 8", len(r.Key)); err != nil {
+			return err
+		}
 	}
 	if n := len(r.Value) % 8; n != 0 {
-		if n != 4 {
-			return s.damage(provider.ErrCorrupt, "", "a value of %d bytes; rows are multiples of 8", len(r.Value))
+		if n != 4 { // those are of Spark before 2.3
+			if err := s.refuse("a value of %d bytes; rows are multiples of 8", len(r.Value)); err != nil {
+				return err
+			}
 		}
-		r.Value = r.Value[:len(r.Value)-4] // Spark before 2.3
+		r.Value = r.Value[:len(r.Value)-n]
+	}
+	return nil
+}
+
+// refuse is for what Spark lets pass.
+func (s *scanner) refuse(format string, a ...any) error {
+	err := s.damage(provider.ErrCorrupt, "", format, a...)
+	if s.odd == nil {
+		return err
+	}
+	if *s.odd == nil {
+		*s.odd = err
 	}
 	return nil
 }

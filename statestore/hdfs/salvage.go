@@ -111,7 +111,7 @@ func (p *Partition) salvage(ctx context.Context, version int64, t *table, loss *
 		t.olderFile()
 		files = append(files, salvaged{version: upTo})
 		var full error
-		c, err := p.Verify(ctx, f, func(c provider.Change, _ int64) {
+		c, err := p.verify(ctx, f, nil, func(c provider.Change, _ int64) {
 			if full == nil {
 				full = t.add([]provider.Entry{{Key: c.Key, Value: c.Value}})
 			}

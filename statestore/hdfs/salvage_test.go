@@ -169,6 +169,22 @@ func TestSalvageWarns(t *testing.T) {
 	}
 }
 
+// Nothing is salvaged of a record that Spark lets pass, nor of those after it.
+func TestSalvageStopsAtDamage(t *testing.T) {
+	long := append(frame(append(row("b"), 0, 0, 0, 0)), frame(row("1"))...)
+	for want, first := range map[string][]byte{"c": put("c", "1"), "": nil} {
+		p, _ := open(t, fstest.MapFS{"p/1.delta": file(compress(t, codec.LZ4, first, long, put("d", "2"), end))}, hdfs.Config{})
+		got, loss := salvage(t, p, 1)
+		require.Len(t, loss.Files, 1)
+		assert.ErrorIs(t, loss.Files[0], provider.ErrCorrupt)
+		assert.Len(t, got, len(want))
+		for key, row := range got {
+			assert.Equal(t, want, key)
+			assert.True(t, row.doubtful)
+		}
+	}
+}
+
 // Of a partition that nothing is wrong with, what is salvaged is its state.
 func TestSalvageOfWholePartitions(t *testing.T) {
 	partitions(t, func(t *testing.T, fsys fs.FS, dir string) {

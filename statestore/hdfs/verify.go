@@ -26,6 +26,9 @@ type FileCheck struct {
 
 	// Err is what keeps the file from being decoded to its end mark.
 	Err error
+	// Tolerated says that Spark lets Err pass: it decodes the file to its end
+	// mark.
+	Tolerated bool
 	// AfterEnd: there is something behind the end mark. Spark does not look.
 	AfterEnd error
 	// OtherCodec: the file decodes, but the conf names another compression, and
@@ -93,10 +96,18 @@ func Temporary(name string) (final string, ok bool) {
 // differs, so that both verdicts are known: that of the bytes themselves, and
 // that of their sidecars.
 //
-// fn, which may be nil, is told of every record and of the offset of its block
-// in the file as stored; the slices live until it returns. Verify itself fails
-// only where ctx is done.
+// fn, which may be nil, is told of every record up to the damage and of the
+// offset of its block in the file as stored; the slices live until it returns.
+// Behind damage that Spark tolerates it is told of the first row, if that is the
+// first of the file: that one Spark looks at. Verify itself fails only where ctx
+// is done.
 func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provider.Change, offset int64)) (*FileCheck, error) {
+	return p.verify(ctx, f, new(error), fn)
+}
+
+// verify is Verify. odd is for what Spark lets pass, as that of scanner: where
+// it is nil, reading ends there.
+func (p *Partition) verify(ctx context.Context, f provider.File, odd *error, fn func(c provider.Change, offset int64)) (*FileCheck, error) {
 	c := &FileCheck{File: f}
 	kind := f.Kind
 	if kind == provider.TempFile {
@@ -118,16 +129,28 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 	if !p.cfg.IgnoreSidecars {
 		p.sumsOf(f.Name, sums, c)
 	}
-	c.Err = q.records(ctx, provider.File{Name: f.Name, Kind: kind}, c, func(s *scanner, r *provider.Entry) {
-		if r.Value == nil {
+	passed := func() bool { return odd != nil && *odd != nil }
+	rows := false
+	c.Err = q.records(ctx, provider.File{Name: f.Name, Kind: kind}, c, odd, func(s *scanner, r *provider.Entry) {
+		remove := r.Value == nil
+		switch {
+		case passed() && (rows || remove):
+			return
+		case passed():
+			rows = true
+		case remove:
 			c.Removes++
-		} else {
+		default:
+			rows = true
 			c.Puts++
 		}
 		if fn != nil {
 			fn(change(r), s.dec.Offset())
 		}
 	})
+	if passed() {
+		c.Err, c.Tolerated, c.misfit = *odd, c.Err == nil, true
+	}
 	c.File.Size = sums.size
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -148,10 +171,10 @@ func (p *Partition) Verify(ctx context.Context, f provider.File, fn func(c provi
 }
 
 // records is each with what the check has to know of the scanner that the
-// records come from.
-func (p *Partition) records(ctx context.Context, f provider.File, c *FileCheck, fn func(*scanner, *provider.Entry)) error {
+// records come from, and with what that does about odd.
+func (p *Partition) records(ctx context.Context, f provider.File, c *FileCheck, odd *error, fn func(*scanner, *provider.Entry)) error {
 	return p.scanning(ctx, f, func(s *scanner) error {
-		c.Codec = s.dec.Codec()
+		c.Codec, s.odd = s.dec.Codec(), odd
 		err := s.each(ctx, func(batch []provider.Entry) bool {
 			for i := range batch {
 				fn(s, &batch[i])
