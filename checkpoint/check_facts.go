@@ -15,6 +15,7 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/hdfs"
 	"github.com/sparkstate/sparkstate/statestore/placement"
 	"github.com/sparkstate/sparkstate/statestore/provider"
+	"github.com/sparkstate/sparkstate/statestore/sqltype"
 	"github.com/sparkstate/sparkstate/statestore/unsaferow"
 )
 
@@ -44,6 +45,7 @@ type logFacts struct {
 	id                    int64
 	hasOffsets, hasCommit bool
 	offsetErr, commitErr  error
+	offsetSum, commitSum  error // the hidden sidecar, at which Spark does not look, differs
 	watermark, timestamp  int64
 	next                  int64 // watermark after the batch
 	confSince             int64
@@ -79,12 +81,11 @@ func (x *examination) readLogs() error {
 		if errors.Is(l.commitErr, fs.ErrNotExist) && x.purged("commits", e.ID) {
 			l.hasCommit, l.commitErr = false, nil
 		}
-		// Hadoop refuses a log that does not match its sidecar.
 		if l.hasOffsets && l.offsetErr == nil {
-			l.offsetErr = x.strict("offsets", e.ID)
+			l.offsetSum = x.strict("offsets", e.ID)
 		}
 		if l.hasCommit && l.commitErr == nil {
-			l.commitErr = x.strict("commits", e.ID)
+			l.commitSum = x.strict("commits", e.ID)
 		}
 		if o := e.Offsets; o != nil {
 			l.watermark, l.timestamp = o.WatermarkMs, o.TimestampMs
@@ -157,6 +158,8 @@ type partFacts struct {
 	part              *hdfs.Partition
 	files             []fileFacts // in the order of hdfs.CompareFiles
 	deltas, snapshots []int64     // ascending
+	named             []int64     // the snapshots that Spark 4.2 takes names for, ascending
+	unlisted          error       // the name that its listing breaks on
 	broken            map[breakKey]breakAt
 	doubtful          bool // a sidecar differs
 	cut               bool // see cutAtStart
@@ -181,6 +184,7 @@ type fileFacts struct {
 	dir     string
 	check   *hdfs.FileCheck // nil: not decoded
 	rows    *rowFacts       // nil: not looked at
+	first   *firstRow       // nil: not decoded, or the file has only removes
 	against *hdfs.SnapshotCheck
 }
 
@@ -209,6 +213,12 @@ func (p *partFacts) file(name string) *fileFacts {
 		return nil
 	}
 	return &p.files[i]
+}
+
+// firstRow is the first row of a file, the one that Spark compares with the
+// schema.
+type firstRow struct {
+	misfit error // why it does not fit
 }
 
 // rowFacts count what is wrong with the rows of a file.
@@ -388,6 +398,7 @@ func (x *examination) listPartition(ctx context.Context, p *partFacts) error {
 	}
 	slices.Sort(p.deltas)
 	slices.Sort(p.snapshots)
+	slices.Sort(p.named)
 	p.cut = x.cutAtStart(p)
 	return x.decode(ctx, p)
 }
@@ -418,6 +429,12 @@ func (p *partFacts) size(ctx context.Context) error {
 				}
 			}
 			p.files = append(p.files, fileFacts{File: f, dir: p.dir})
+			if v, err, ok := namedSnapshot(f.Name); err != nil {
+				p.unlisted = &statestore.FileError{Path: path.Join(p.dir, f.Name), Offset: -1, Kind: statestore.ErrCorrupt,
+					Condition: "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", Detail: "Spark 4.2 takes this for a snapshot, and fails on the number", Err: err}
+			} else if ok {
+				p.named = append(p.named, v)
+			}
 		}
 	}
 	return nil
@@ -493,13 +510,45 @@ func (x *examination) verify(ctx context.Context, p *partFacts, f *fileFacts) er
 		f.rows = &rowFacts{}
 		look = p.rowCheck(f.rows)
 	}
-	c, err := p.part.Verify(ctx, f.File, look)
+	validate := p.rowValidator()
+	c, err := p.part.Verify(ctx, f.File, func(c provider.Change, offset int64) {
+		if f.first == nil && c.Type == provider.Update {
+			f.first = &firstRow{validate(c, f.path(), offset)}
+		}
+		if look != nil {
+			look(c, offset)
+		}
+	})
 	if err != nil {
 		return err
 	}
 	f.check = c
 	p.doubtful = p.doubtful || c.Hadoop != nil || c.Spark != nil
 	return nil
+}
+
+// rowValidator returns what compares the first row of a file with the schema,
+// as Spark does. Of a deduplication it looks at the key only.
+func (p *partFacts) rowValidator() func(c provider.Change, name string, offset int64) error {
+	s := p.of.store
+	noValue := s.op.kind == &dedupe
+	return func(c provider.Change, name string, offset int64) error {
+		check := func(row []byte, t *sqltype.Type, what string) error {
+			if t == nil {
+				return nil
+			}
+			err := unsaferow.Validate(row, t)
+			if err == nil {
+				return nil
+			}
+			return &statestore.FileError{Path: name, Offset: offset, Kind: statestore.ErrCorrupt,
+				Condition: "CANNOT_LOAD_STATE_STORE." + what + "_ROW_FORMAT_VALIDATION_FAILURE", Detail: "the first row does not fit the schema", Err: err}
+		}
+		if err := check(c.Key, s.types.key, "KEY"); err != nil || noValue {
+			return err
+		}
+		return check(c.Value, s.types.value, "VALUE")
+	}
 }
 
 // rowCheck returns what looks at each row of a file.

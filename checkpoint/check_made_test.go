@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 	"github.com/sparkstate/sparkstate/statestore/statetest"
 )
@@ -90,12 +92,12 @@ func TestCheckRetention(t *testing.T) {
 	assert.Equal(t, checkpoint.Loads, spans[1].Loading[checkpoint.Spark41])
 }
 
-// Spark 4.1 does without a damaged snapshot as long as it lies not more than 50
-// versions behind what is asked for.
+// Spark 4.2 does without a damaged snapshot as long as the older one lies not
+// more than 500 versions behind what is asked for.
 func TestCheckReachOfRepair(t *testing.T) {
 	m := fstest.MapFS{}
 	w := statetest.NewWriter(statetest.Query{Partitions: 1, Operators: []statetest.Operator{counting(t)}}, statetest.Map(m, "."))
-	for b := range 70 {
+	for b := range 514 {
 		w.Put(0, "default", []any{int64(b)}, []any{int64(1)})
 		require.NoError(t, w.Commit())
 		if b == 9 || b == 19 {
@@ -104,33 +106,68 @@ func TestCheckReachOfRepair(t *testing.T) {
 	}
 	r := tree{t, m}
 	r.edit("state/0/0/20.snapshot", func(b []byte) []byte { return b[:len(b)-30] })
-	report := r.check(checkpoint.DefaultCheck)
-	assert.Equal(t, "snapshot-replaceable", oneFinding(t, report).ID)
+	report, err := r.open().Check(context.Background(), checkpoint.DefaultCheck, checkpoint.LongChain(1000))
+	require.NoError(t, err)
+	assert.Equal(t, "snapshot-replaceable", report.Findings[0].ID)
 	assert.Equal(t, int64(18), report.Answers[checkpoint.SparkBefore41].Newest)
-	assert.Equal(t, int64(59), report.Answers[checkpoint.Spark41].Newest, "version 60 is 50 after snapshot 10")
-	assert.Equal(t, int64(69), report.Answers[checkpoint.Library].Newest)
-	assert.False(t, report.Answers[checkpoint.Spark41].Restarts)
+	assert.Equal(t, int64(18), report.Answers[checkpoint.Spark41].Newest)
+	assert.Equal(t, int64(509), report.Answers[checkpoint.Spark42].Newest, "version 510 is 500 after snapshot 10")
+	assert.Equal(t, int64(513), report.Answers[checkpoint.Library].Newest)
+	assert.False(t, report.Answers[checkpoint.Spark42].Restarts)
 	assert.True(t, report.Answers[checkpoint.Library].Restarts)
 
-	back := report.Answers[checkpoint.Spark41].Back
+	back := report.Answers[checkpoint.Spark42].Back
 	require.NotNil(t, back)
-	assert.Equal(t, int64(60), back.Above)
-	assert.Equal(t, int64(60), back.Again)
-	assert.Equal(t, checkpoint.BatchRange{First: 60, Last: 69}, back.Replayed)
-	assert.Equal(t, []int64{61, 62, 63, 64, 65, 66, 67, 68, 69}, back.Offsets)
-	assert.Equal(t, []int64{60, 61, 62, 63, 64, 65, 66, 67, 68, 69}, back.Commits)
+	assert.Equal(t, int64(510), back.Above)
+	assert.Equal(t, int64(510), back.Again)
+	assert.Equal(t, checkpoint.BatchRange{First: 510, Last: 513}, back.Replayed)
+	assert.Equal(t, []int64{511, 512, 513}, back.Offsets)
+	assert.Equal(t, []int64{510, 511, 512, 513}, back.Commits)
 
 	// And what is left after that does restart.
-	for _, b := range back.Offsets {
-		r.remove(fmt.Sprintf("offsets/%d", b))
+	assert.True(t, r.goneBack(back).check(checkpoint.DefaultCheck).Answers[checkpoint.Spark42].Restarts)
+}
+
+// Spark compares the first row that it loads with the schema, and believes
+// those after it.
+func TestCheckFirstRow(t *testing.T) {
+	r := made(t, counting(t), 2, func(w *statetest.Writer, b int) {
+		for k := range 20 {
+			w.Put(0, "default", []any{int64(k)}, []any{int64(b)})
+		}
+	})
+	misfits := func(name string, change func([]byte) []byte) *checkpoint.CheckReport {
+		r := tree{t, maps.Clone(r.m)}
+		r.pack(name, codec.LZ4, change(r.plain(name)))
+		return r.check(checkpoint.DefaultCheck)
 	}
-	for _, b := range back.Commits {
-		r.remove(fmt.Sprintf("commits/%d", b))
+	report := misfits("state/0/0/1.delta", ahead(misfit))
+	f := oneFinding(t, report)
+	assert.Equal(t, "row-misfit", f.ID)
+	assert.Equal(t, checkpoint.Critical, f.Severity)
+	assert.Equal(t, "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE", f.Condition)
+	for j, want := range []bool{false, false, false, true} {
+		assert.Equal(t, want, report.Answers[j].Restarts, "%v", checkpoint.Judge(j))
 	}
-	for v := back.Above + 1; v <= 70; v++ {
-		r.remove(fmt.Sprintf("state/0/0/%d.delta", v))
+	for name, change := range map[string]func([]byte) []byte{"state/0/0/1.delta": more(misfit), "state/0/0/2.delta": ahead(misfit)} {
+		assert.True(t, misfits(name, change).Answers[checkpoint.SparkBefore41].Restarts, name)
 	}
-	assert.True(t, r.check(checkpoint.DefaultCheck).Answers[checkpoint.Spark41].Restarts)
+}
+
+// What this library refuses and Spark lets pass is lost for this library only.
+func TestCheckOfWhatSparkLetsPass(t *testing.T) {
+	r := made(t, counting(t), 1, func(w *statetest.Writer, b int) { w.Put(0, "default", []any{int64(1)}, []any{int64(1)}) })
+	for p := range 2 {
+		name := fmt.Sprintf("state/0/%d/1.delta", p)
+		if b := r.plain(name); len(b) > 4 {
+			r.pack(name, codec.LZ4, more(func(key, _ []byte) []byte { return append(framed(key), length(-5)...) })(b))
+		}
+	}
+	report := r.check(checkpoint.DefaultCheck)
+	assert.Equal(t, "file-corrupt", oneFinding(t, report).ID)
+	for j, want := range []bool{true, true, true, false} {
+		assert.Equal(t, want, report.Answers[j].Restarts, "%v", checkpoint.Judge(j))
+	}
 }
 
 // The log of a file source goes back with the offsets: Spark takes the files in
@@ -379,6 +416,7 @@ func ExampleCheckpoint_Check() {
 	}
 	// Output:
 	// Spark before 4.1: restarts true, newest batch that loads everywhere 6
-	// Spark 4.1 and later: restarts true, newest batch that loads everywhere 6
+	// Spark 4.1: restarts true, newest batch that loads everywhere 6
+	// Spark 4.2 and later: restarts true, newest batch that loads everywhere 6
 	// this library: restarts true, newest batch that loads everywhere 6
 }

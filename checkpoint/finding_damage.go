@@ -113,7 +113,7 @@ func findReplaceable(x *examination, add func(Finding)) {
 			out.What += fmt.Sprintf(", but of the %d rows that can still be read of it %d are not the same there", a.Rows, a.Differing+a.Extra)
 		}
 		if out.Severity = x.weigh(p, f); out.Severity == Critical && f.Version-f.against.Base > repairReach {
-			out.What += fmt.Sprintf("; Spark 4.1 does not go back %d versions", f.Version-f.against.Base)
+			out.What += fmt.Sprintf("; Spark does not go back %d versions", f.Version-f.against.Base)
 		}
 		add(out)
 	})
@@ -135,9 +135,6 @@ func findAfterEnd(x *examination, add func(Finding)) {
 			if f.check.Hadoop != nil || f.check.Spark != nil {
 				out.What += "; its .crc file does not match either, so it was appended later"
 			}
-			if f.check.Hadoop != nil { // on a local file system Spark refuses the file
-				out.Severity = x.weigh(p, f)
-			}
 			add(out)
 		}
 	})
@@ -148,8 +145,9 @@ func findHadoopSums(x *examination, add func(Finding)) {
 		// What stands after the end explains the sum.
 		if err := f.check.Hadoop; err != nil && f.check.AfterEnd == nil {
 			out := p.about(f, err, "%s: %s", f.Name, plain(err))
-			out.Severity = x.weigh(p, f)
+			out.Severity = min(Warning, x.weigh(p, f))
 			if !f.check.Codec.Checksummed() {
+				out.Severity = x.weigh(p, f)
 				out.What += fmt.Sprintf("; %s has no checksum of its own, so rows may be wrong", f.check.Codec)
 			}
 			add(out)

@@ -51,34 +51,54 @@ func findTwins(x *examination, add func(Finding)) {
 			out.What = fmt.Sprintf("%s claims version %d, but Spark opens %s only, which is not there", f.Name, v, canonical)
 		}
 		out.Batch = v - 1
+		if base := atMost(p.snapshots, x.asked+1); strings.HasSuffix(f.Name, ".snapshot") && base < v && v <= x.asked+1 {
+			out.Severity = Critical
+		}
 		add(out)
 	})
 }
 
 func findForeign(x *examination, add func(Finding)) {
 	x.partitions(func(p *partFacts) {
-		var found *Finding
-		n := 0
+		// One finding for all names of the same weight.
+		var found [Critical + 1]*Finding
+		var n [Critical + 1]int
 		for i := range p.files {
 			f := &p.files[i]
-			if f.Kind != provider.OtherFile || strings.Count(f.Name, ".") != 1 {
+			weight, foreign := weighName(f)
+			if !foreign {
 				continue
 			}
-			if number, _, _ := strings.Cut(f.Name, "."); isLong(number) {
-				continue
-			}
-			if n++; n == 1 {
+			if n[weight]++; n[weight] == 1 {
 				about := p.about(f, nil, "%s is no file of a state store", f.Name)
-				found = &about
+				about.Severity = weight
+				found[weight] = &about
 			}
 		}
-		if n > 1 {
-			found.What += fmt.Sprintf(", and neither are %d others here", n-1)
-		}
-		if found != nil {
-			add(*found)
+		for weight, f := range found {
+			if f == nil {
+				continue
+			}
+			if more := n[weight] - 1; more > 0 {
+				f.What += fmt.Sprintf(", and neither are %d others here", more)
+			}
+			add(*f)
 		}
 	})
+}
+
+// weighName says whether Spark stumbles over the name of a file when it lists
+// the directory, and how badly: for a name that ends in .snapshot Spark 4.2
+// loads nothing.
+func weighName(f *fileFacts) (weight Severity, foreign bool) {
+	if f.Kind != provider.OtherFile {
+		return 0, false
+	}
+	if _, err, _ := namedSnapshot(f.Name); err != nil {
+		return Critical, true
+	}
+	number, _, _ := strings.Cut(f.Name, ".")
+	return Warning, strings.Count(f.Name, ".") == 1 && !isLong(number)
 }
 
 func isLong(s string) bool {

@@ -118,7 +118,10 @@ func findDamagedLogs(x *examination, add func(Finding)) {
 			dir    string
 			err    error
 			needed bool
-		}{{"offsets", l.offsetErr, l.id >= o-1}, {"commits", l.commitErr, l.id == c}} {
+		}{
+			{"offsets", l.offsetErr, l.id >= o-1}, {"commits", l.commitErr, l.id == c},
+			{"offsets", l.offsetSum, false}, {"commits", l.commitSum, false},
+		} {
 			if log.err == nil {
 				continue
 			}
@@ -135,14 +138,19 @@ func findDamagedLogs(x *examination, add func(Finding)) {
 	}
 }
 
-func findNoID(x *examination, add func(Finding)) {
+// noID says whether the query's id is not there although it should be.
+func (x *examination) noID() bool {
 	if x.cp.at.root == "" || len(x.cp.planned) == 0 {
-		return
+		return false
 	}
-	name := path.Join(x.cp.at.root, "metadata")
-	if _, err := fs.Stat(x.cp.fsys, name); errors.Is(err, fs.ErrNotExist) {
+	_, err := fs.Stat(x.cp.fsys, path.Join(x.cp.at.root, "metadata"))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func findNoID(x *examination, add func(Finding)) {
+	if x.noID() {
 		f := anywhere("there are offsets, but no file metadata with the query's id")
-		f.File = name
+		f.File = path.Join(x.cp.at.root, "metadata")
 		add(f)
 	}
 }

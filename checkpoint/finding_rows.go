@@ -34,6 +34,13 @@ func (x *examination) looked(fn func(p *partFacts, f *fileFacts, r *rowFacts)) {
 }
 
 func findMisfits(x *examination, add func(Finding)) {
+	x.decoded(func(p *partFacts, f *fileFacts) {
+		if f.rows == nil && f.first != nil && f.first.misfit != nil { // only that one was looked at
+			out := p.about(f, f.first.misfit, "%s: %s", f.Name, plain(f.first.misfit))
+			out.Severity = x.weigh(p, f)
+			add(out)
+		}
+	})
 	x.looked(func(p *partFacts, f *fileFacts, r *rowFacts) {
 		if r.misfit == nil {
 			return

@@ -88,22 +88,25 @@ func findExtraPartitions(x *examination, add func(Finding)) {
 	}
 }
 
-func findMissingOperators(x *examination, add func(Finding)) {
-	if x.cp.at.root == "" || len(x.cp.operators) == 0 {
-		return
+// missingOperator returns the first operator without state, where a later one
+// has some.
+func (x *examination) missingOperator() (id int, missing bool) {
+	if x.cp.at.root == "" {
+		return 0, false
 	}
-	have := make(map[int]bool)
-	for _, o := range x.cp.operators {
-		have[o.id] = true
-	}
-	last := x.cp.operators[len(x.cp.operators)-1].id
-	for id := 0; id < last; id++ {
-		if !have[id] {
-			f := anywhere("there is state of operator %d and none of operator %d", last, id)
-			f.Operator, f.File = id, path.Join(x.cp.at.root, "state", strconv.Itoa(id))
-			add(f)
-			return
+	for i, o := range x.cp.operators { // in the order of their ids
+		if o.id != i {
+			return i, true
 		}
+	}
+	return 0, false
+}
+
+func findMissingOperators(x *examination, add func(Finding)) {
+	if id, missing := x.missingOperator(); missing {
+		f := anywhere("there is state of operator %d and none of operator %d", x.cp.operators[len(x.cp.operators)-1].id, id)
+		f.Operator, f.File = id, path.Join(x.cp.at.root, "state", strconv.Itoa(id))
+		add(f)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // judgeNames are the names of the judges in documents.
-var judgeNames = [checkpoint.Judges]string{"sparkBefore41", "spark41", "library"}
+var judgeNames = [checkpoint.Judges]string{"sparkBefore41", "spark41", "spark42", "library"}
 
 type checkAnswer struct {
 	Judge    string  `json:"judge"`

@@ -92,6 +92,7 @@ func TestCheckDocument(t *testing.T) {
 .map[].spans[].loading object
 .map[].spans[].loading.library string
 .map[].spans[].loading.spark41 string
+.map[].spans[].loading.spark42 string
 .map[].spans[].loading.sparkBefore41 string
 .map[].spans[].why null|string
 .map[].stateStoreName string

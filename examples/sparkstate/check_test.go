@@ -52,7 +52,7 @@ func TestCheckOfWholeCheckpoint(t *testing.T) {
 		assert.Equal(t, level, d.Level)
 		assert.Equal(t, int64(6), *d.Batch)
 		assert.Empty(t, d.Rows)
-		require.Len(t, d.Answers, 3)
+		require.Len(t, d.Answers, 4)
 		for _, a := range d.Answers {
 			assert.True(t, a.Restarts)
 			assert.Equal(t, int64(6), *a.Newest)
@@ -61,7 +61,7 @@ func TestCheckOfWholeCheckpoint(t *testing.T) {
 		require.Len(t, d.Map, 8)
 		for _, m := range d.Map {
 			require.Len(t, m.Spans, 1)
-			assert.Equal(t, map[string]string{"sparkBefore41": "loads", "spark41": "loads", "library": "loads"}, m.Spans[0].Loading)
+			assert.Equal(t, map[string]string{"sparkBefore41": "loads", "spark41": "loads", "spark42": "loads", "library": "loads"}, m.Spans[0].Loading)
 		}
 	}
 	code, out, _ := sparkstate("check", adBilling)
@@ -92,17 +92,18 @@ func TestCheckOfDamagedCheckpoint(t *testing.T) {
 	assert.Equal(t, "critical", ids["delta-in-some-partitions"])
 	assert.Equal(t, "critical", ids["snapshot-replaceable"])
 	assert.Equal(t, int64(4), *d.Answers[0].Newest)
-	assert.Equal(t, int64(5), *d.Answers[1].Newest)
+	assert.Equal(t, int64(4), *d.Answers[1].Newest)
+	assert.Equal(t, int64(5), *d.Answers[2].Newest)
 	assert.Equal(t, []int64{5, 6}, d.Answers[0].Back.Commits)
 	assert.Equal(t, []int64{6}, d.Answers[0].Back.Offsets)
 	assert.Equal(t, &[2]int64{5, 6}, d.Answers[0].Back.Replayed)
-	assert.Nil(t, d.Answers[2].Back)
+	assert.Nil(t, d.Answers[3].Back)
 
 	code, out, errs := sparkstate("check", dir)
 	assert.Equal(t, exitFound, code)
 	assert.Contains(t, errs, "2 findings of severity warning or above")
 	for _, s := range []string{
-		"Spark before 4.1     no                  4\n", "Spark 4.1 and later  no                  5\n",
+		"Spark before 4.1     no                  4\n", "Spark 4.1            no                  4\n", "Spark 4.2 and later  no                  5\n",
 		"            1  ██████x\n", "            2  █████▓▓\n", "commits/ 5-6", "snapshot-replaceable",
 	} {
 		assert.Contains(t, out, s)

@@ -156,9 +156,9 @@ func mark(s checkpoint.Span) int {
 	switch {
 	case s.Loading[checkpoint.Library] == checkpoint.CleanedUp:
 		return 3
-	case can(checkpoint.SparkBefore41):
+	case can(checkpoint.SparkBefore41) && can(checkpoint.Spark41) && can(checkpoint.Spark42):
 		return 0
-	case can(checkpoint.Spark41):
+	case can(checkpoint.SparkBefore41) || can(checkpoint.Spark41) || can(checkpoint.Spark42):
 		return 1
 	case can(checkpoint.Library):
 		return 2
@@ -203,7 +203,7 @@ func (t *checkWriter) picture() {
 			t.line("%13s  %s", span(int64(r.from), int64(r.to)), r.cells)
 		}
 	}
-	t.line("█ loads  ▓ only Spark from 4.1 on, and this library  ▒ this library only")
+	t.line("█ loads  ▓ with some versions of Spark only  ▒ with this library only")
 	t.line("· cleaned up  x lost")
 	if per > 1 {
 		t.line("%d batches to a column, the worst of them shown", per)

@@ -96,7 +96,17 @@ func sparkSince(cp *checkpoint.Checkpoint) (since, why string) {
 
 // headline answers whether the query restarts, in a sentence.
 func (r *reporting) headline() {
-	before, since := r.check.Answers[checkpoint.SparkBefore41], r.check.Answers[checkpoint.Spark41]
+	var start []string // the Sparks that do
+	refuse, newest := false, int64(-1)
+	for j, a := range r.check.Answers {
+		switch spark := checkpoint.Judge(j); {
+		case spark == checkpoint.Library:
+		case a.Restarts:
+			start = append(start, spark.String())
+		default:
+			refuse, newest = true, max(newest, a.Newest)
+		}
+	}
 	worst, found := r.check.Worst()
 	level, text := report.Good, fmt.Sprintf("The query restarts as it is, from the state of batch %d.", r.check.Asked)
 	switch provider := r.cp.Provider(); {
@@ -104,15 +114,13 @@ func (r *reporting) headline() {
 		level, text = report.Info, "The state was written by "+provider.Name()+", which is not read yet: only the logs could be judged."
 	case r.check.LastCommitted < 0:
 		level, text = report.Warning, "No batch is committed, so there is no state to restart from."
-	case !before.Restarts && !since.Restarts:
+	case len(start) == 0:
 		level, text = report.Critical, "The query does not restart as it is; no batch loads everywhere."
-		if best := max(before.Newest, since.Newest); best >= 0 {
-			text = fmt.Sprintf("The query does not restart as it is. Batch %d is the newest that it can go back to.", best)
+		if newest >= 0 {
+			text = fmt.Sprintf("The query does not restart as it is. Batch %d is the newest that it can go back to.", newest)
 		}
-	case !before.Restarts:
-		level, text = report.Warning, "Only Spark 4.1 and later restart from it as it is."
-	case !since.Restarts:
-		level, text = report.Warning, "Only Spark before 4.1 restarts from it as it is."
+	case refuse:
+		level, text = report.Warning, fmt.Sprintf("The query restarts as it is with some versions of Spark only: %s.", strings.Join(start, "; "))
 	case found && worst >= checkpoint.Warning:
 		level = report.Level(worst.String())
 		text += " But there are findings to look at."

@@ -170,7 +170,9 @@ func TestReportOfDamage(t *testing.T) {
 	}{
 		{"a delta", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "state/1/2/7.delta"), truncated) },
 			[]string{"does not restart as it is. Batch 5 is the newest", "sizes and skew after batch 6: it cannot be read in every partition, so they are those after batch 5",
-				"1 partition lost something", "a state file ends too early", "What to do:", "Spark before 4.1; Spark 4.1 and later; this library: state/1/2/7.delta"}},
+				"1 partition lost something", "a state file ends too early", "What to do:", "Spark before 4.1; Spark 4.1; Spark 4.2 and later; this library: state/1/2/7.delta"}},
+		{"a snapshot", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "state/1/2/6.snapshot"), truncated) },
+			[]string{"restarts as it is with some versions of Spark only: Spark 4.2 and later.", "a damaged snapshot that can be done without"}},
 		{"operator metadata", func(t *testing.T, dir string) {
 			edit(t, filepath.Join(dir, "state/1/_metadata/metadata"), truncated)
 			removeSidecars(t, dir, "state/1/_metadata/metadata")

@@ -162,6 +162,35 @@ func TestVerifyWhatIsNoDamage(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
+// What Spark lets pass is damage, and what follows it decides whether Spark
+// reads the file to its end.
+func TestVerifyTolerated(t *testing.T) {
+	negative := append(frame(row("a")), 0xff, 0xff, 0xff, 0xfb)
+	long := frame(append(row("b"), 0, 0, 0, 0))
+	for _, c := range []struct {
+		name      string
+		body      [][]byte
+		puts      int64
+		told      int
+		tolerated bool
+	}{
+		{"a value length below -1", [][]byte{put("c", "1"), negative, put("d", "2"), end}, 1, 1, true},
+		{"a key of another length", [][]byte{put("c", "1"), long, frame(row("1")), put("d", "2"), end}, 1, 1, true},
+		{"the same, first", [][]byte{long, frame(row("1")), put("d", "2"), end}, 0, 1, true},
+		{"a value of another length", [][]byte{put("c", "1"), frame(row("b")), frame([]byte("13 bytes long")), end}, 1, 1, true},
+		{"and an end that is missing", [][]byte{put("c", "1"), negative, put("d", "2")}, 1, 1, false},
+	} {
+		p, _ := open(t, fstest.MapFS{"p/1.delta": file(compress(t, codec.LZ4, c.body...))}, hdfs.Config{})
+		told := 0
+		check, err := p.Verify(context.Background(), provider.File{Name: "1.delta", Kind: provider.DeltaFile, Version: 1}, func(provider.Change, int64) { told++ })
+		require.NoError(t, err, c.name)
+		assert.ErrorIs(t, check.Err, provider.ErrCorrupt, c.name)
+		assert.Equal(t, c.tolerated, check.Tolerated, c.name)
+		assert.Equal(t, c.puts, check.Puts, c.name)
+		assert.Equal(t, c.told, told, c.name)
+	}
+}
+
 func TestCompareSnapshot(t *testing.T) {
 	ctx := context.Background()
 	snapshot := func(parts ...[]byte) *fstest.MapFile {

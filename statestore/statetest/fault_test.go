@@ -84,7 +84,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{[]statetest.Fault{statetest.ForeignFile(0, "", 1, "3.zip")}, "other-provider-files"},
 		{[]statetest.Fault{statetest.DropOffsets(2)}, "commits-ahead"},
 		{[]statetest.Fault{statetest.DropCommits(2)}, " | batch-in-flight state-uncommitted"},
-		{[]statetest.Fault{statetest.TwoWriters(0, 1)}, "log-damaged offsets-backwards"},
+		{[]statetest.Fault{statetest.TwoWriters(0, 1)}, "clock-backwards log-damaged offsets-backwards two-writers"},
 		{[]statetest.Fault{statetest.ChangeConf(1, checkpoint.ConfShufflePartitions, "7"), statetest.RenewSidecars(statetest.OffsetLog(1))}, "conf-changed"},
 		{[]statetest.Fault{statetest.Drop(statetest.QueryID())}, "query-id-missing"},
 		{[]statetest.Fault{statetest.Truncate(statetest.SchemaFile(0, ""), 30), statetest.DropSidecars(statetest.SchemaFile(0, ""))}, "schema-damaged"},

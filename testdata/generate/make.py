@@ -41,6 +41,7 @@ NEEDS = {
     "3.3.0": [],
     "3.5.9": ["pandas<3", "pyarrow>=4,<20", "numpy<2", "setuptools"],
     "4.1.4": ["pandas<3", "pyarrow>=15", "numpy"],
+    "4.2.1": [],
     "4.3.0": ["pandas<3", "pyarrow>=18", "numpy"],
 }
 
@@ -58,6 +59,17 @@ def run(*command):
     subprocess.run([str(part) for part in command], check=True, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
 
 
+def jars_of(work: Path, version) -> Path:
+    """The folder of jars that comes with this version of PySpark."""
+    return next((work / f"venv-{version}").glob("lib/python*/site-packages/pyspark/jars"))
+
+
+def compile(source: Path, jars: Path, to: Path) -> Path:
+    """Compile Scala with the compiler among PySpark's own jars."""
+    run("java", "-cp", f"{jars}/*", "scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", to, source)
+    return to
+
+
 def generate(work: Path, version, cases):
     interpreter = python(work, version)
     out = work / version
@@ -66,9 +78,8 @@ def generate(work: Path, version, cases):
     if in_scala := [c for c in cases if c in SCALA]:
         for case in in_scala:
             shutil.rmtree(out / case, ignore_errors=True)
-        jars = next((work / f"venv-{version}").glob("lib/python*/site-packages/pyspark/jars"))
-        compiled = work / f"gen-{version}.jar"
-        run("java", "-cp", f"{jars}/*", "scala.tools.nsc.Main", "-usejavacp", "-d", compiled, HERE / "Gen.scala")
+        jars = jars_of(work, version)
+        compiled = compile(HERE / "Gen.scala", jars, work / f"gen-{version}.jar")
         run("java", f"@{HERE / 'jvm-options'}", "-cp", f"{compiled}:{jars}/*", "Gen", out, *in_scala)
 
 

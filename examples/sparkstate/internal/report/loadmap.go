@@ -4,12 +4,12 @@ import "fmt"
 
 // markNames are the marks in words; their styles are called m0 to m5.
 var markNames = [marks]string{
-	Loads:     "loads",
-	LoadsIn41: "only Spark 4.1 and later, and this library",
-	LoadsHere: "this library only",
-	CleanedUp: "cleaned up: older than what the query keeps",
-	Lost:      "lost",
-	Unjudged:  "not judged: nothing says that the partition should be there",
+	Loads:       "loads",
+	LoadsInSome: "with some versions of Spark only",
+	LoadsHere:   "this library only",
+	CleanedUp:   "cleaned up: older than what the query keeps",
+	Lost:        "lost",
+	Unjudged:    "not judged: nothing says that the partition should be there",
 }
 
 // String returns the mark in words.

@@ -80,7 +80,8 @@ type Mark uint8
 // The marks, from the best to the worst.
 const (
 	Loads Mark = iota
-	LoadsIn41
+	// LoadsInSome: some versions of Spark load it.
+	LoadsInSome
 	LoadsHere
 	CleanedUp
 	Lost
