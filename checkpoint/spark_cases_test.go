@@ -207,7 +207,7 @@ var judgedDamages = []judgedDamage{
 		r.unsumOnly(snap6 + ".crc")
 	}},
 	{"JSON sidecar with another's hidden sidecar", billings[1:], func(r tree) { r.put(dir2+"7.delta.crc", r.get(dir2+"5.delta.crc")) }},
-	{"JSON sidecar of another file", billings[1:], func(r tree) {
+	{"JSON sidecar of another version", billings[1:], func(r tree) {
 		r.put(dir2+"7.delta.crc", r.get(dir2+"5.delta.crc"))
 		r.unsumOnly(dir2 + "7.delta.crc")
 	}},
@@ -359,7 +359,10 @@ func judged(t testing.TB, fn func(judgedCase)) {
 	t.Helper()
 	fixtures := map[string]tree{}
 	cells := map[string][]cell{}
+	met := map[[2]string]bool{}
 	run := func(name, fixture string, damage func(r tree)) {
+		require.False(t, met[[2]string{name, fixture}], "two cases: %s of %s", name, fixture)
+		met[[2]string{name, fixture}] = true
 		whole, ok := fixtures[fixture]
 		if !ok {
 			whole = judgedFixture(t, fixture)
