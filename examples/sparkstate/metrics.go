@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -99,8 +98,13 @@ func (f *metricsFlags) options(cmd *cobra.Command, args []string) (o exporter.Op
 	case given("floor") && !(f.floor >= 0):
 		return o, usagef("--floor %v: no number from 0 up", f.floor)
 	}
-	if err := f.outside(args); err != nil {
-		return o, err
+	for _, ckpt := range args {
+		if f.file == toStdout {
+			break
+		}
+		if err := outsideOf(ckpt, f.file); err != nil {
+			return o, err
+		}
 	}
 	o.PartitionSeries, o.Judges, o.Floor = f.series, judgeNames, skewFlags{floor: f.floor}.libraryFloor()
 	if o.Level, err = pickNamed("level", f.level, checkpoint.QuickCheck, checkpoint.DefaultCheck, checkpoint.DeepCheck); err != nil {
@@ -110,33 +114,6 @@ func (f *metricsFlags) options(cmd *cobra.Command, args []string) (o exporter.Op
 		return o, usagef("--rule: %v", err)
 	}
 	return o, nil
-}
-
-// outside refuses a file inside of what is read: nothing is ever written there.
-func (f *metricsFlags) outside(args []string) error {
-	if f.file == toStdout {
-		return nil
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(f.file))
-	if err != nil {
-		return output(err)
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return output(err)
-	}
-	for _, name := range args {
-		root, err := filepath.EvalSymlinks(name)
-		if err != nil {
-			continue // not there yet
-		}
-		if root, err = filepath.Abs(root); err != nil {
-			return err
-		}
-		if rel, err := filepath.Rel(root, dir); err == nil && filepath.IsLocal(rel) {
-			return usagef("%s is inside of %s, where nothing is ever written", f.file, name)
-		}
-	}
-	return nil
 }
 
 // writeMetrics reads the checkpoints and writes what was found. The file says
