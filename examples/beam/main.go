@@ -1,7 +1,7 @@
-// Beam counts the state of Spark queries, and says how unevenly it is spread, on
-// as many machines as there are:
+// Beam counts the state of Spark queries, says how unevenly it is spread, and
+// exports it as Parquet, on as many machines as there are:
 //
-//	beam -counts counts.jsonl -skew skew.jsonl CKPT…
+//	beam -counts counts.jsonl -skew skew.jsonl -export DIR CKPT…
 //
 // A CKPT is a path that all workers see, or the URL of a bucket. Without
 // -runner it runs within this process; with it on any runner of Beam, with that
@@ -37,6 +37,7 @@ type config struct {
 	measure      string
 	exact        int
 	counts, skew string // files of the answers; empty for none
+	export       string // directory or bucket; empty for none
 }
 
 func main() {
@@ -46,6 +47,7 @@ func main() {
 	flag.IntVar(&c.exact, "exact-keys", 0, "keys counted exactly; more are estimated (default 65,536)")
 	flag.StringVar(&c.counts, "counts", "", "write the counts of each partition to this file")
 	flag.StringVar(&c.skew, "skew", "", "write the skew of each store to this file")
+	flag.StringVar(&c.export, "export", "", "write the rows of each partition as Parquet into this directory, or the URL of a bucket")
 	flag.Parse()
 	beam.Init() // on a worker of a runner it does not return
 	c.checkpoints = flag.Args()
@@ -67,11 +69,11 @@ func run(ctx context.Context, c config) error {
 func (c config) pipeline() (*beam.Pipeline, error) {
 	switch {
 	case len(c.checkpoints) == 0:
-		return nil, errors.New("which checkpoints? beam -counts FILE -skew FILE CKPT…")
+		return nil, errors.New("which checkpoints? beam -counts FILE -skew FILE -export DIR CKPT…")
 	case c.batch < statebeam.Latest:
 		return nil, fmt.Errorf("-batch %d: batches count from 0", c.batch)
-	case c.counts == "" && c.skew == "":
-		return nil, errors.New("nothing is asked for: -counts FILE, -skew FILE or both")
+	case c.counts == "" && c.skew == "" && c.export == "":
+		return nil, errors.New("nothing is asked for: -counts FILE, -skew FILE, -export DIR")
 	}
 	p, s := beam.NewPipelineWithRoot()
 	tasks := statebeam.Tasks(s, c.batch, c.checkpoints...)
@@ -81,6 +83,9 @@ func (c config) pipeline() (*beam.Pipeline, error) {
 	if c.skew != "" {
 		reports := statebeam.Skew(s, skew.Options{Measure: c.measure, ExactKeys: c.exact}, tasks)
 		textio.Write(s, c.skew, beam.ParDo(s, reportLine, reports))
+	}
+	if c.export != "" {
+		statebeam.Export(s, c.export, tasks)
 	}
 	return p, nil
 }

@@ -13,6 +13,7 @@
 //	tasks := statebeam.Tasks(s, statebeam.Latest, "gs://lake/a/checkpoint", "gs://lake/b/checkpoint")
 //	counts := statebeam.Counts(s, tasks)                    // PCollection<Count>
 //	reports := statebeam.Skew(s, skew.Options{}, tasks)     // PCollection<Report>
+//	files := statebeam.Export(s, "gs://lake/export", tasks) // PCollection<File>
 //
 // A checkpoint is named by a path that every worker sees, or by the URL of a
 // bucket; see package bucketfs. Anything damaged or missing fails the pipeline, with the
