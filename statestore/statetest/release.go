@@ -104,9 +104,6 @@ func (q Query) conf(r release) map[string]string {
 			set(k, v)
 		}
 	}
-	if q.OffsetLogV2 {
-		delete(c, checkpoint.ConfShufflePartitions) // which Spark forgets there
-	}
 	maps.Copy(c, q.Conf)
 	maps.DeleteFunc(c, func(_, v string) bool { return v == "" })
 	return c
