@@ -75,7 +75,7 @@ func measure(ctx context.Context, o options, s state, dir, temp string) error {
 	}
 	var lines []*line
 	for _, w := range slices.Compact([]int{1, o.workers}) {
-		for _, what := range []string{"limit", "counts", "records"} {
+		for _, what := range []string{"limit", "counts", "records", "parquet"} {
 			lines = append(lines, &line{what: fmt.Sprintf("%s, %d processors", what, w), args: []string{workVerb, what, fmt.Sprint(w), dir}})
 		}
 	}
@@ -165,7 +165,11 @@ func print(s state, dir string, lines []*line, spark *sparkTimes) error {
 	for _, l := range lines {
 		cells := []string{l.what, fmt.Sprintf("%.3f s", l.wall().Seconds()), ratio(l.wall(), limits[l.args[2]]), "", "", fmt.Sprintf("%.0f MB", float64(l.peak())/1e6)}
 		if spark != nil && l.args[1] != "limit" {
-			cells[3], cells[4] = ratio(spark.whole.wall, l.wall()), ratio(seconds(spark.Count), l.wall())
+			warm := spark.Count
+			if l.args[1] == "parquet" {
+				warm = spark.Parquet
+			}
+			cells[3], cells[4] = ratio(spark.whole.wall, l.wall()), ratio(seconds(warm), l.wall())
 		}
 		row(cells...)
 	}

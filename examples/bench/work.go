@@ -13,7 +13,10 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/apache/arrow/go/v17/arrow"
+
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/checkpoint/parquetexport"
 	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/statetest"
 )
@@ -26,6 +29,7 @@ var works = map[string]func(dir string, workers int) error{
 	"limit":   limit,
 	"counts":  counts,
 	"records": records,
+	"parquet": parquet,
 }
 
 func work(args []string) error {
@@ -37,7 +41,7 @@ func work(args []string) error {
 		return l.Write(statetest.Dir(args[2]))
 	}
 	if len(args) != 3 || works[args[0]] == nil {
-		return errors.New("usage: bench work limit|counts|records PROCESSORS CHECKPOINT")
+		return errors.New("usage: bench work limit|counts|records|parquet PROCESSORS CHECKPOINT")
 	}
 	workers, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -141,4 +145,60 @@ func records(dir string, workers int) error {
 	}
 	fmt.Println(total)
 	return cp.Close()
+}
+
+// parquet writes all rows as Parquet files, one for each partition, into a
+// directory that is removed again.
+func parquet(dir string, workers int) (err error) {
+	cp, s, err := open(dir)
+	if err != nil {
+		return err
+	}
+	schema, err := s.Schema()
+	if err != nil {
+		return err
+	}
+	out, err := os.MkdirTemp(filepath.Dir(dir), "parquet")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(out)) }()
+	total := int64(0)
+	for n, err := range checkpoint.Walk(context.Background(), s, func(ctx context.Context, p int, emit func(int64) bool) error {
+		n, err := parquetFile(ctx, s, schema, p, filepath.Join(out, fmt.Sprintf("part-%05d.parquet", p)))
+		emit(n)
+		return err
+	}, checkpoint.Workers(workers)) {
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	fmt.Println(total)
+	return cp.Close()
+}
+
+func parquetFile(ctx context.Context, s *checkpoint.Store, schema *arrow.Schema, partition int, name string) (rows int64, err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return 0, err
+	}
+	w, err := parquetexport.NewWriter(f, schema)
+	if err != nil {
+		return 0, errors.Join(err, f.Close())
+	}
+	defer func() { err = errors.Join(err, w.Close(), f.Close()) }()
+	for rec, err := range s.Records(ctx, checkpoint.Partitions(partition), checkpoint.Workers(1), checkpoint.RecycleBuffers(),
+		checkpoint.BatchSize(parquetexport.BatchRows, parquetexport.BatchBytes)) {
+		if err != nil {
+			return rows, err
+		}
+		err := w.Write(rec)
+		rows += rec.NumRows()
+		rec.Release()
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
 }

@@ -118,9 +118,6 @@ func (d *Decoder) Add(rows [][]byte) error {
 	for len(rows) > 0 {
 		some := rows[:min(chunk, len(rows))]
 		rows = rows[len(some):]
-		for _, r := range some {
-			d.run.budget += valuesPerByte * int64(len(r))
-		}
 		d.rows += len(some)
 		if err := d.root.addRows(some); err != nil {
 			d.root.discard()

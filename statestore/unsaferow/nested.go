@@ -95,14 +95,15 @@ func (c *structColumn) add(in cells) error {
 // addRows decodes rows that stand for themselves.
 func (c *structColumn) addRows(rows [][]byte) error {
 	from := c.valid.n
-	// None is null, but one without bytes would pass for it below.
-	if len(c.fields) > 0 {
-		for i, r := range rows {
-			if r == nil {
-				return c.errorAt(from+i, 0, checkFixed(0, len(c.fields)))
-			}
+	bytes := 0
+	for i, r := range rows {
+		// None is null, but one without bytes would pass for it below.
+		if r == nil && len(c.fields) > 0 {
+			return c.errorAt(from+i, 0, checkFixed(0, len(c.fields)))
 		}
+		bytes += len(r)
 	}
+	c.run.budget += valuesPerByte * int64(bytes)
 	c.valid.n += len(rows)
 	return c.addFields(rows, from)
 }
