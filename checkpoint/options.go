@@ -38,6 +38,10 @@ func Reads(n int) Option { return pass(statestore.Reads(n)) }
 // FileSizes has [Store.Counts] ask for the sizes of files that are not read.
 func FileSizes() Option { return pass(statestore.FileSizes()) }
 
+// AnyOrder has [Store.Records] yield the records of several partitions as they
+// come; see [statestore.AnyOrder].
+func AnyOrder() Option { return pass(statestore.AnyOrder()) }
+
 // BatchSize bounds an Arrow record to so many rows and about so many bytes; 0
 // leaves the default.
 func BatchSize(rows, bytes int) Option { return pass(statestore.BatchSize(rows, bytes)) }

@@ -26,6 +26,7 @@ type read struct {
 	stats      *Stats
 	mem        memory.Allocator
 	sizes      bool
+	anyOrder   bool
 }
 
 // AtVersion reads version v instead of the latest.
@@ -71,6 +72,13 @@ func Memory(bytes int64) Option {
 	b := provider.NewBudget(bytes)
 	return func(r *read) { r.load.Budget = b }
 }
+
+// AnyOrder has [Store.Records] yield the records of several partitions as they
+// come, instead of those of one after those of the other. Without it a worker
+// that is ahead of its turn waits after two records, so that of a state of few
+// large partitions one is read at a time. A record still is of one partition,
+// whose records keep their order.
+func AnyOrder() Option { return func(r *read) { r.anyOrder = true } }
 
 // BatchSize bounds an Arrow record to so many rows and to about so many bytes
 // of key and value (a longer row still makes a record of its own). 0 leaves

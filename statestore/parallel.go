@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"sync/atomic"
 )
 
 // forEach calls fn for 0 … n-1, at most workers at a time, and returns the
@@ -105,6 +106,64 @@ func orderedDropping[T any](ctx context.Context, workers, n int, produce func(ct
 		}
 		if done < n {
 			yield(zero, context.Cause(ctx))
+		}
+	}
+}
+
+// interleaved runs produce for 0 … n-1, at most workers at a time, and yields
+// what they emit as it comes. Each producer may be one item ahead. The first
+// error ends the sequence; what was emitted and is not yielded goes to drop.
+func interleaved[T any](ctx context.Context, workers, n int, produce func(ctx context.Context, i int, emit func(T) bool) error, drop func(T)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		type result struct {
+			item T
+			err  error
+		}
+		results := make(chan result, max(workers, 1))
+		var running sync.WaitGroup
+		var next atomic.Int64
+		for range min(max(workers, 1), n) {
+			running.Go(func() {
+				for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
+					err := produce(ctx, int(i), func(item T) bool {
+						select {
+						case results <- result{item: item}:
+							return true
+						case <-ctx.Done():
+							return false
+						}
+					})
+					if err != nil {
+						select {
+						case results <- result{err: err}:
+						case <-ctx.Done():
+						}
+						return
+					}
+				}
+			})
+		}
+		go func() {
+			running.Wait()
+			close(results)
+		}()
+		defer func() {
+			cancel()
+			for r := range results {
+				if r.err == nil {
+					drop(r.item)
+				}
+			}
+		}()
+		for r := range results {
+			if !yield(r.item, r.err) || r.err != nil {
+				return
+			}
+		}
+		if err := context.Cause(ctx); err != nil {
+			var zero T
+			yield(zero, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package statestore_test
 
 import (
+	"context"
 	"testing"
 	"testing/fstest"
 
@@ -61,6 +62,44 @@ func TestRecycledRecordsAreEqual(t *testing.T) {
 	require.Len(t, plain, i)
 }
 
+// TestAnyOrder: the records of each partition are the same, in their order.
+func TestAnyOrder(t *testing.T) {
+	s := largeStore(t, statetest.Large{Keys: 20_000, Partitions: 5, Snapshot: true, Deltas: 1, Touched: 0.2})
+	read := func(opts ...checkpoint.Option) map[int32][]arrow.Record {
+		out := make(map[int32][]arrow.Record)
+		for rec, err := range s.Records(t.Context(), append(opts, checkpoint.BatchSize(500, 0), checkpoint.Workers(3))...) {
+			require.NoError(t, err)
+			p := rec.Column(2).(*array.Int32).Value(0)
+			out[p] = append(out[p], rec)
+		}
+		return out
+	}
+	want, got := read(), read(checkpoint.AnyOrder())
+	require.Len(t, want, 5)
+	require.Len(t, got, 5)
+	for p, records := range want {
+		require.Len(t, got[p], len(records))
+		for i, rec := range records {
+			require.True(t, array.RecordEqual(rec, got[p][i]))
+		}
+	}
+	// A context that is done ends it with an error.
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	var failed error
+	for rec, err := range s.Records(ctx, checkpoint.AnyOrder(), checkpoint.BatchSize(10, 0)) {
+		if failed = err; err != nil {
+			break
+		}
+		rec.Release()
+		if n++; n == 3 {
+			cancel()
+		}
+	}
+	cancel()
+	require.ErrorIs(t, failed, context.Canceled)
+}
+
 // TestRecordsGiveBackTheirMemory counts what an allocator is asked for: also
 // where a read stops early, and where it fails.
 func TestRecordsGiveBackTheirMemory(t *testing.T) {
@@ -69,6 +108,15 @@ func TestRecordsGiveBackTheirMemory(t *testing.T) {
 		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 		n := 0
 		for rec, err := range s.Records(t.Context(), checkpoint.BatchSize(100, 0), checkpoint.Allocator(mem)) {
+			require.NoError(t, err)
+			rec.Release()
+			if n++; n == limit {
+				break
+			}
+		}
+		mem.AssertSize(t, 0)
+		n = 0
+		for rec, err := range s.Records(t.Context(), checkpoint.AnyOrder(), checkpoint.BatchSize(100, 0), checkpoint.Allocator(mem)) {
 			require.NoError(t, err)
 			rec.Release()
 			if n++; n == limit {

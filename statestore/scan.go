@@ -27,7 +27,9 @@ func Scan[T any](ctx context.Context, s *Store, visit func(ctx context.Context, 
 
 // scan visits the partitions of a request.
 func scan[T any](ctx context.Context, s *Store, r *read, ids []int, opts []Option, visit func(ctx context.Context, partition int, rows iter.Seq2[[]Entry, error], r *read, emit func(T) bool) error) iter.Seq2[T, error] {
-	return aheadOf(ctx, s, r, ids, func(ctx context.Context, i int, lane Option, emit func(T) bool) error {
+	sorted := *r
+	sorted.anyOrder = false
+	return aheadOf(ctx, s, &sorted, ids, func(ctx context.Context, i int, lane Option, emit func(T) bool) error {
 		return visit(ctx, ids[i], s.Batches(ctx, ids[i], append(slices.Clip(opts), lane)...), r, emit)
 	}, func(T) {})
 }
@@ -36,14 +38,14 @@ func scan[T any](ctx context.Context, s *Store, r *read, ids []int, opts []Optio
 // listed and read ahead. lane has a read use what was read ahead.
 func aheadOf[T any](ctx context.Context, s *Store, r *read, ids []int, visit func(ctx context.Context, i int, lane Option, emit func(T) bool) error, drop func(T)) iter.Seq2[T, error] {
 	if s.cfg.FS == nil {
-		return orderedDropping(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(T) bool) error {
+		return inOrder[T](r)(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(T) bool) error {
 			return visit(ctx, i, func(*read) {}, emit)
 		}, drop)
 	}
 	return func(yield func(T, error) bool) {
 		l := &lanes{s: s, r: r, ids: ids, ahead: provider.NewAhead(s.cfg.FS, r.reads), next: make(map[int]*lane)}
 		defer l.close()
-		for item, err := range orderedDropping(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(T) bool) error {
+		for item, err := range inOrder[T](r)(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(T) bool) error {
 			lane := l.get(ctx, i)
 			defer lane.Close()
 			return visit(ctx, i, func(r *read) { r.load.Ahead = lane }, emit)
@@ -53,6 +55,14 @@ func aheadOf[T any](ctx context.Context, s *Store, r *read, ids []int, visit fun
 			}
 		}
 	}
+}
+
+// inOrder returns how the visits of a request are put together.
+func inOrder[T any](r *read) func(ctx context.Context, workers, n int, produce func(ctx context.Context, i int, emit func(T) bool) error, drop func(T)) iter.Seq2[T, error] {
+	if r.anyOrder {
+		return interleaved[T]
+	}
+	return orderedDropping[T]
 }
 
 // lanes begins the lanes of partitions before they are due.

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// peak returns the most memory that a process has held, in bytes. Of Spark,
-// whose JVM is a child of the Python process, it is that of the largest one.
+// peak returns the most memory that a process has held, in bytes.
 func peak(s *os.ProcessState) int64 {
 	u, ok := s.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -42,7 +42,20 @@ def main(checkpoint, repeats, parquet):
     out = {"session": session, "first": counts[0], "count": counts[1:], "rows": rows[-1]}
     if parquet:
         out["parquet"] = [seconds(write) for _ in range(repeats)]
+    out["peak"] = peak(spark.sparkContext._gateway.proc.pid)
     print(json.dumps(out))
+
+
+def peak(pid):
+    """The most memory that the JVM has held, in bytes; 0 where that is not told."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
 
 
 if __name__ == "__main__":
