@@ -202,6 +202,9 @@ func TestSparkAgrees(t *testing.T) {
 		layDown(t, *damagedDir)
 		return
 	}
+	if raceEnabled {
+		t.Skip("forty thousand states; nothing in it is concurrent that other tests do not run with the race detector")
+	}
 	answers := readRecorded(t)
 	before := map[string]map[string]rowsOf{} // by fixture, then place and version
 	wrong := map[string][]string{}           // see unseen
