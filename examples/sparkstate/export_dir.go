@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/examples/internal/paths"
 )
 
 // exportNote is the file beside the exported ones that says what they are. Its
@@ -86,7 +87,7 @@ func (x *exporting) folder(cp *checkpoint.Checkpoint, t *table) (*exportDir, err
 		d.path += "-changes"
 		d.note.From = &o.From
 	}
-	inside, err := within(d.path, cp.Root())
+	inside, err := paths.Within(d.path, cp.Root())
 	switch {
 	case err != nil:
 		return nil, output(err)

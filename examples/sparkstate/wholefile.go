@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/sparkstate/sparkstate/examples/internal/paths"
 )
 
 // writeWhole writes a file that is there whole or not at all: under another
@@ -62,7 +62,7 @@ func buffered(f io.Writer, write func(io.Writer) error) error {
 
 // outsideOf refuses to write into a checkpoint.
 func outsideOf(ckpt, name string) error {
-	inside, err := within(name, ckpt)
+	inside, err := paths.Within(name, ckpt)
 	if err != nil {
 		return output(err)
 	}
@@ -70,52 +70,6 @@ func outsideOf(ckpt, name string) error {
 		return usagef("%s is in the checkpoint %s, where nothing is ever written", name, ckpt)
 	}
 	return nil
-}
-
-// within says whether a path, which need not be there yet, is a directory or
-// below it, whatever links lead there.
-func within(name, dir string) (bool, error) {
-	root, err := os.Stat(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return false, nil // it is inside a zip file
-	}
-	if err != nil {
-		return false, err
-	}
-	at, err := filepath.Abs(name)
-	if err != nil {
-		return false, err
-	}
-	// The part that is there, without links. Of a link to nowhere it cannot be
-	// said where it will lead.
-	for {
-		real, err := filepath.EvalSymlinks(at)
-		if err == nil {
-			at = real
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return false, err
-		}
-		if _, err := os.Lstat(at); err == nil {
-			return false, fmt.Errorf("%s is a link to nowhere", at)
-		}
-		at = filepath.Dir(at)
-	}
-	for {
-		st, err := os.Stat(at)
-		if err != nil {
-			return false, err
-		}
-		if os.SameFile(st, root) {
-			return true, nil
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return false, nil
-		}
-		at = up
-	}
 }
 
 // writeTo writes to a file, or for - to standard output.

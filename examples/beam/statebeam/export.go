@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -24,6 +22,7 @@ import (
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/checkpoint/parquetexport"
 	"github.com/sparkstate/sparkstate/examples/cloud/bucketfs"
+	"github.com/sparkstate/sparkstate/examples/internal/paths"
 )
 
 // File is a Parquet file that was written.
@@ -73,7 +72,7 @@ func (f *exportFn) ProcessElement(ctx context.Context, t Task, emit func(File)) 
 	if !slices.Contains(s.Present(), t.Partition) {
 		return nil // nothing is known of it
 	}
-	if err := f.open(s.Operator().Checkpoint()); err != nil {
+	if err := f.open(t, s.Operator().Checkpoint()); err != nil {
 		return err
 	}
 	label := s.Operator().Label()
@@ -87,11 +86,14 @@ func (f *exportFn) ProcessElement(ctx context.Context, t Task, emit func(File)) 
 }
 
 // open opens what is exported to, unless it is open.
-func (f *exportFn) open(cp *checkpoint.Checkpoint) error {
-	local := !strings.Contains(f.To, "://")
-	if local {
-		if inside, err := within(f.To, cp.Root()); inside || err != nil {
-			return errors.Join(err, fmt.Errorf("%s: %w", f.To, ErrInside))
+func (f *exportFn) open(t Task, cp *checkpoint.Checkpoint) error {
+	local := !isURL(f.To)
+	if local && !isURL(t.Checkpoint) {
+		switch inside, err := paths.Within(f.To, cp.Root()); {
+		case err != nil:
+			return err
+		case inside:
+			return fmt.Errorf("%s: %w", f.To, ErrInside)
 		}
 	}
 	if f.out != nil {
@@ -170,39 +172,3 @@ var special = regexp.MustCompile(`[^A-Za-z0-9_.-]+|^\.+`)
 
 // plain returns a name without what is special in paths.
 func plain(name string) string { return special.ReplaceAllString(name, "_") }
-
-// within says whether a path, which need not be there yet, is a directory or
-// below it, whatever links lead there.
-func within(name, dir string) (bool, error) {
-	root, err := os.Stat(dir)
-	if err != nil {
-		return false, nil // no directory of this machine: in a zip file or a bucket
-	}
-	at, err := filepath.Abs(name)
-	if err != nil {
-		return false, err
-	}
-	for {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			at = real
-			break
-		} else if !errors.Is(err, os.ErrNotExist) {
-			return false, err
-		}
-		at = filepath.Dir(at)
-	}
-	for {
-		st, err := os.Stat(at)
-		if err != nil {
-			return false, err
-		}
-		if os.SameFile(st, root) {
-			return true, nil
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return false, nil
-		}
-		at = up
-	}
-}

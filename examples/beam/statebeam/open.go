@@ -22,9 +22,12 @@ type opened struct {
 	close func() error
 }
 
+// isURL tells the URL of a bucket from a path.
+func isURL(name string) bool { return strings.Contains(name, "://") }
+
 // open opens the checkpoint at a path or at the URL of a bucket.
 func open(ctx context.Context, name string) (*opened, error) {
-	if !strings.Contains(name, "://") {
+	if !isURL(name) {
 		cp, err := checkpoint.Open(name)
 		if err != nil {
 			return nil, err

@@ -27,16 +27,19 @@ type Report struct {
 	UnexplainedRate skew.Float    `json:"unexplainedRate"`
 	Verdict         skew.Verdict  `json:"verdict"`
 	Severity        skew.Severity `json:"severity"`
-	WhatIf          []skew.WhatIf `json:"whatIf"`
-	Advice          []string      `json:"advice"`
-	Notes           []string      `json:"notes"`
+	// TopError is by how much the weight of the largest key may be too high: 0
+	// where keys were counted exactly.
+	TopError float64       `json:"topError"`
+	WhatIf   []skew.WhatIf `json:"whatIf"`
+	Advice   []string      `json:"advice"`
+	Notes    []string      `json:"notes"`
 }
 
 // NewReport returns what a report says of a store.
 func NewReport(id StoreID, r *skew.Report) Report {
 	return Report{StoreID: id, Measure: r.Measure, Values: r.Values, Summary: r.Summary, Imbalance: r.Imbalance,
 		SkewRate: r.SkewRate, UnexplainedRate: r.UnexplainedRate, Verdict: r.Verdict, Severity: r.Severity,
-		WhatIf: r.WhatIf, Advice: r.Advice, Notes: r.Notes}
+		TopError: r.TopError, WhatIf: r.WhatIf, Advice: r.Advice, Notes: r.Notes}
 }
 
 func init() {
