@@ -35,7 +35,10 @@ func Within(name, dir string) (bool, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}
-		if _, err := os.Lstat(at); err == nil {
+		if st, err := os.Lstat(at); err == nil {
+			if st.Mode()&fs.ModeSymlink == 0 {
+				continue // somebody has just made it
+			}
 			return false, fmt.Errorf("%s is a link to nowhere", at)
 		}
 		at = filepath.Dir(at)

@@ -259,8 +259,15 @@ func TestTooManyStores(t *testing.T) {
 	dir := t.TempDir()
 	q := query(t, 1, "many")
 	q.Operators[0].Stores = nil
+	many := q.Operators[0]
+	q.Operators = nil
+	// An operator has 100 stores at most.
 	for i := range MaxStores + 3 {
-		q.Operators[0].Stores = append(q.Operators[0].Stores, statetest.Store{Name: fmt.Sprintf("s%03d", i), Key: ddl(t, "k STRING"), Value: ddl(t, "v INT")})
+		if i%100 == 0 {
+			q.Operators = append(q.Operators, many)
+		}
+		op := &q.Operators[len(q.Operators)-1]
+		op.Stores = append(op.Stores, statetest.Store{Name: fmt.Sprintf("s%03d", i), Key: ddl(t, "k STRING"), Value: ddl(t, "v INT")})
 	}
 	w := statetest.NewWriter(q, statetest.Dir(dir))
 	require.NoError(t, w.Commit())
