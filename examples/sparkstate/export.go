@@ -233,7 +233,7 @@ func (x *exporting) sideTable(cmd *cobra.Command, cp *checkpoint.Checkpoint) (*t
 // state finds out which state the flags mean, and pins it: a query that runs
 // goes on meanwhile.
 func (x *exporting) state(cmd *cobra.Command, find func(context.Context, ...checkpoint.Option) (checkpoint.At, error)) (checkpoint.At, []checkpoint.Option, error) {
-	opts := []checkpoint.Option{checkpoint.WithStats(&x.stats)}
+	opts := x.reading()
 	if rows, bytes := x.format.batch(); rows > 0 {
 		opts = append(opts, checkpoint.BatchSize(rows, bytes))
 	}

@@ -134,12 +134,19 @@ func (a *app) selecting(cmd *cobra.Command) {
 	f.Var(&a.memory, "memory", "most memory for rows that deltas touch, such as 512M; a read that needs more fails (default: no limit)")
 }
 
-// options returns what the flags say to the library.
-func (a *app) options(cmd *cobra.Command) ([]checkpoint.Option, error) {
-	opts := []checkpoint.Option{checkpoint.Workers(a.workers), checkpoint.Reads(a.reads), checkpoint.WithStats(&a.stats), checkpoint.RecycleBuffers()}
+// reading returns what the flags say of how files are read, whatever is wanted
+// of them.
+func (a *app) reading() []checkpoint.Option {
+	opts := []checkpoint.Option{checkpoint.Reads(a.reads), checkpoint.WithStats(&a.stats)}
 	if a.memory > 0 {
 		opts = append(opts, checkpoint.Memory(int64(a.memory)))
 	}
+	return opts
+}
+
+// options returns what the flags say to the library.
+func (a *app) options(cmd *cobra.Command) ([]checkpoint.Option, error) {
+	opts := append(a.reading(), checkpoint.Workers(a.workers), checkpoint.RecycleBuffers())
 	if cmd.Flags().Changed("batch") {
 		if a.batch < 0 {
 			return nil, usagef("--batch %d: batches count from 0", a.batch)

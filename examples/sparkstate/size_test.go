@@ -29,6 +29,9 @@ func TestMemoryFlag(t *testing.T) {
 	require.Empty(t, out)
 	require.Contains(t, errs, "the budget is 1024")
 	require.Contains(t, errs, "--memory")
+	code, _, errs = sparkstate("export", adBilling, "--operator", "dedupe", "--batch", "0", "--memory", "1K", "-o", t.TempDir())
+	require.Equal(t, exitInput, code)
+	require.Contains(t, errs, "the budget is 1024")
 	code, _, errs = sparkstate("metadata", adBilling, "--memory", "64M", "--reads", "2")
 	require.Equal(t, exitOK, code, errs)
 }
