@@ -210,11 +210,7 @@ func orGiven(err error) error {
 }
 
 func (x *exporting) sideTable(cmd *cobra.Command, cp *checkpoint.Checkpoint) (*table, error) {
-	op, err := x.oneJoin(cp)
-	if err != nil {
-		return nil, err
-	}
-	j, err := op.JoinSide(checkpoint.Side(x.side))
+	j, err := x.oneSide(cp, checkpoint.Side(x.side))
 	if err != nil {
 		return nil, err
 	}

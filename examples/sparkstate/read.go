@@ -203,11 +203,7 @@ func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side, fr
 	if a.store != "" {
 		return usagef("--join-side is made of two stores; leave --store out")
 	}
-	op, err := a.oneJoin(cp)
-	if err != nil {
-		return err
-	}
-	j, err := op.JoinSide(side)
+	j, err := a.oneSide(cp, side)
 	if err != nil {
 		return err
 	}
@@ -225,7 +221,7 @@ func (a *app) readSide(cmd *cobra.Command, path string, side checkpoint.Side, fr
 	a.about(j.Store())
 	rows := a.sheetOf(cmd, withAbsent(document(path, at.Batch), j.Store()), j.Key(), j.Value())
 	var loss checkpoint.JoinLoss
-	if err := a.readRecords(rows, op.Label()+"/"+string(side), j.Records(cmd.Context(), &loss, opts...)); err != nil {
+	if err := a.readRecords(rows, j.Operator().Label()+"/"+string(side), j.Records(cmd.Context(), &loss, opts...)); err != nil {
 		if missesSnapshot(err) {
 			return usagef("--from-snapshot %d: a store of this side has no snapshot of that batch in every partition; --store and --from-snapshot tell which it has", from)
 		}
@@ -239,6 +235,16 @@ func (a *app) noteJoinLoss(loss *checkpoint.JoinLoss) {
 	if loss.Holes > 0 || loss.Leftover > 0 {
 		a.note(fmt.Sprintf("%d rows that the numbers of rows promise are not there, %d are left over beyond them", loss.Holes, loss.Leftover))
 	}
+}
+
+// oneSide returns a side of the join that the flags pick, or of the only one
+// there is.
+func (a *app) oneSide(cp *checkpoint.Checkpoint, side checkpoint.Side) (*checkpoint.JoinSide, error) {
+	op, err := a.oneJoin(cp)
+	if err != nil {
+		return nil, err
+	}
+	return op.JoinSide(side)
 }
 
 // oneJoin returns the join that the flags pick, or the only one there is.

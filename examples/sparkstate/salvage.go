@@ -74,11 +74,7 @@ func (a *app) readSideSalvage(cmd *cobra.Command, path string, side checkpoint.S
 		return err
 	}
 	defer cp.Close()
-	op, err := a.oneJoin(cp)
-	if err != nil {
-		return err
-	}
-	j, err := op.JoinSide(side)
+	j, err := a.oneSide(cp, side)
 	if err != nil {
 		return err
 	}
