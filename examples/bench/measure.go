@@ -15,6 +15,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/sparkstate/sparkstate/skew"
 )
 
 //go:embed spark.py
@@ -52,19 +54,21 @@ type line struct {
 	runs []run1
 }
 
-// medians of all runs.
+// wall and peak are the medians of all runs.
 func (l *line) wall() time.Duration {
-	return median(l.runs, func(r run1) time.Duration { return r.wall })
-}
-func (l *line) peak() int64 { return median(l.runs, func(r run1) int64 { return r.peak }) }
-
-func median[T time.Duration | int64 | float64](runs []run1, of func(run1) T) T {
-	all := make([]T, len(runs))
-	for i, r := range runs {
-		all[i] = of(r)
+	var all []int64
+	for _, r := range l.runs {
+		all = append(all, int64(r.wall))
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return time.Duration(skew.Median(all))
+}
+
+func (l *line) peak() int64 {
+	var all []int64
+	for _, r := range l.runs {
+		all = append(all, r.peak)
+	}
+	return int64(skew.Median(all))
 }
 
 // measure measures one state and prints its table.
@@ -142,9 +146,7 @@ func seconds(s []float64) time.Duration {
 	if len(s) == 0 {
 		return 0
 	}
-	s = slices.Clone(s)
-	slices.Sort(s)
-	return time.Duration(s[len(s)/2] * float64(time.Second))
+	return time.Duration(skew.Median(s) * float64(time.Second))
 }
 
 func print(s state, dir string, lines []*line, spark *sparkTimes) error {
