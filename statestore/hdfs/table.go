@@ -3,7 +3,9 @@ package hdfs
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
+	"math/bits"
 	"sync"
 
 	"github.com/sparkstate/sparkstate/statestore/provider"
@@ -17,7 +19,7 @@ import (
 // numbers only, so that the garbage collector has nothing to follow however
 // large the table grows.
 //
-//	slot    24 bits of the key's hash | 40 bits: 1 + place of the record / 8
+//	slot    32 high bits of the key's hash | 32 bits: 1 + place of the record / 8
 //	record  key length | value length | key | value
 //	        4 bytes      4 bytes
 //
@@ -25,11 +27,16 @@ import (
 // in the chunk it begins. Key and value are multiples of 8 bytes, and so is the
 // record.
 //
+// The high bits of the hash also say where a key's slot is, so that slots lie in
+// the order of their hashes: a table grows by copying them from the first to
+// the last, and no key is looked at.
+//
 // A table works on batches of records and not on one at a time: what it costs
 // is waiting for memory, and the waits for the records of a batch overlap.
 type table struct {
 	seed   maphash.Seed
 	slots  []uint64 // open addressing with linear probing; a power of two
+	shift  uint     // of a hash, to get its slot
 	used   int      // slots in use
 	arena  [][]byte
 	starts []uint64 // place of the first record of each file, the newest first
@@ -55,9 +62,11 @@ const (
 	minChunkSize = 4 << 10
 	minSlots     = 64
 
-	placeBits  = 40
-	placeMask  = 1<<placeBits - 1
+	tagBits    = 32
+	placeMask  = 1<<(64-tagBits) - 1
 	recordHead = 8
+	// maxChunks is how many of them a slot can tell apart: 32 GiB.
+	maxChunks = 8 << (64 - tagBits) >> chunkBits
 
 	// removed is the value length of a remove.
 	removed = 0xFFFFFFFF
@@ -170,11 +179,11 @@ func (t *table) look(batch []provider.Entry) (suspects int) {
 	}
 	mask := uint64(len(t.slots) - 1)
 	for i, h := range hashes {
-		heads[i] = t.slots[h&mask]
+		heads[i] = t.slots[h>>t.shift]
 	}
 	for i, s := range heads {
-		tag, at := hashes[i]>>placeBits, hashes[i]&mask
-		for s != 0 && s>>placeBits != tag {
+		tag, at := hashes[i]>>tagBits, hashes[i]>>t.shift
+		for s != 0 && s>>tagBits != tag {
 			at = (at + 1) & mask
 			s = t.slots[at]
 		}
@@ -194,7 +203,7 @@ func (t *table) get(key []byte) (value []byte, ok bool) {
 		return nil, false
 	}
 	h := maphash.Bytes(t.seed, key)
-	s := t.slots[t.find(h, h&uint64(len(t.slots)-1), key)]
+	s := t.slots[t.find(h, h>>t.shift, key)]
 	if s == 0 {
 		return nil, false
 	}
@@ -206,10 +215,10 @@ func (t *table) get(key []byte) (value []byte, ok bool) {
 // from a slot on.
 func (t *table) find(h, at uint64, key []byte) uint64 {
 	mask := uint64(len(t.slots) - 1)
-	tag := h >> placeBits
+	tag := h >> tagBits
 	for ; ; at = (at + 1) & mask {
 		s := t.slots[at]
-		if s == 0 || s>>placeBits == tag && bytes.Equal(t.key(place(s)), key) {
+		if s == 0 || s>>tagBits == tag && bytes.Equal(t.key(place(s)), key) {
 			return at
 		}
 	}
@@ -227,17 +236,19 @@ func (t *table) grow(n int) error {
 	if err := t.take(int64(8 * (size - len(t.slots)))); err != nil {
 		return err
 	}
-	t.slots = make([]uint64, size)
+	old := t.slots
+	t.slots, t.shift = make([]uint64, size), uint(64-bits.TrailingZeros(uint(size)))
 	mask := uint64(size - 1)
-	t.walk(func(p uint64, e provider.Entry) bool {
-		h := maphash.Bytes(t.seed, e.Key)
-		at := h & mask
+	for _, s := range old {
+		if s == 0 {
+			continue
+		}
+		at := s >> t.shift
 		for t.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
-		t.slots[at] = slot(h, p)
-		return true
-	})
+		t.slots[at] = s
+	}
 	return nil
 }
 
@@ -289,6 +300,10 @@ func (t *table) store(r *provider.Entry) (uint64, error) {
 
 // chunk returns an empty chunk that has room for n bytes.
 func (t *table) chunk(n int) ([]byte, error) {
+	if len(t.arena) == maxChunks {
+		return nil, &provider.FileError{Offset: -1, Kind: provider.ErrTooLarge,
+			Detail: fmt.Sprintf("the change sets touch more than %d GiB of rows of one partition", maxChunks>>(30-chunkBits))}
+	}
 	size := minChunkSize
 	if last := len(t.arena) - 1; last >= 0 {
 		size = min(2*cap(t.arena[last]), chunkSize)
