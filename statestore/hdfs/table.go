@@ -78,6 +78,24 @@ const (
 // chunks keeps full-sized chunks from one table to the next.
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
+// slotArrays keeps arrays of slots from one table to the next, by the logarithm
+// of their length: memory that is new costs more than to clear what was used.
+var slotArrays [64]sync.Pool
+
+func newSlots(log int) []uint64 {
+	if s, ok := slotArrays[log].Get().(*[]uint64); ok {
+		clear(*s)
+		return *s
+	}
+	return make([]uint64, 1<<log)
+}
+
+func giveBackSlots(s []uint64) {
+	if s != nil {
+		slotArrays[bits.TrailingZeros(uint(len(s)))].Put(&s)
+	}
+}
+
 // newTable returns an empty table, which the caller closes. It takes what it
 // allocates from the budget, which may be nil.
 func newTable(b *provider.Budget) *table {
@@ -92,6 +110,7 @@ func (t *table) close() {
 			chunks.Put((*[chunkSize]byte)(c[:chunkSize]))
 		}
 	}
+	giveBackSlots(t.slots)
 	t.arena, t.slots, t.used = nil, nil, 0
 	t.budget.Release(t.taken)
 	t.taken = 0
@@ -236,8 +255,8 @@ func (t *table) grow(n int) error {
 	if err := t.take(int64(8 * (size - len(t.slots)))); err != nil {
 		return err
 	}
-	old := t.slots
-	t.slots, t.shift = make([]uint64, size), uint(64-bits.TrailingZeros(uint(size)))
+	old, log := t.slots, bits.TrailingZeros(uint(size))
+	t.slots, t.shift = newSlots(log), uint(64-log)
 	mask := uint64(size - 1)
 	for _, s := range old {
 		if s == 0 {
@@ -249,6 +268,7 @@ func (t *table) grow(n int) error {
 		}
 		t.slots[at] = s
 	}
+	giveBackSlots(old)
 	return nil
 }
 
