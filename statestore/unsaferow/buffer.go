@@ -58,11 +58,13 @@ func (v *validity) begin(mem memory.Allocator, capacity int) {
 	v.mem, v.capacity, v.n, v.nulls = mem, capacity, 0, 0
 }
 
-// add takes the positions of values, negative for nulls.
-func (v *validity) add(at []int32) {
-	nulls := 0
-	for _, p := range at {
-		nulls += int(uint32(p) >> 31)
+// add takes in which of the values are null.
+func (v *validity) add(in cells) {
+	at, nulls := in.at, 0
+	if !in.dense {
+		for _, p := range at {
+			nulls += int(uint32(p) >> 31)
+		}
 	}
 	v.nulls += nulls
 	from := v.n

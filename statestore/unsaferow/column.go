@@ -42,7 +42,7 @@ func (c *numberColumn) begin(n, _ int) {
 }
 
 func (c *numberColumn) add(in cells) error {
-	c.valid.add(in.at)
+	c.valid.add(in)
 	out := c.values.more(len(in.at) * c.width)
 	base := in.base[:len(in.at)]
 	switch c.width {
@@ -105,7 +105,7 @@ func (c *boolColumn) begin(n, _ int) {
 
 func (c *boolColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	clear(c.values.more(int(bitutil.BytesForBits(int64(c.valid.n))) - c.values.size))
 	bits := c.values.buf.Bytes()
 	for i, p := range in.at {
@@ -148,7 +148,7 @@ func (c *decimalColumn) begin(n, _ int) {
 
 func (c *decimalColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	out := arrow.Decimal128Traits.CastFromBytes(c.values.more(len(in.at) * arrow.Decimal128SizeBytes))
 	if c.inSlot {
 		return c.addLongs(in, out, from)

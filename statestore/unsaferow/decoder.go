@@ -143,10 +143,12 @@ func (d *Decoder) Discard() { d.root.discard() }
 
 // cells are values of one column, up to a chunk of them: value i is at byte at[i]
 // of base[i] if it lies in a slot or among the elements of an array, and in
-// bytes at[i] to end[i] if it lies in a region. A null has at[i] = -1.
+// bytes at[i] to end[i] if it lies in a region. A null has at[i] = -1; dense
+// says that there is none.
 type cells struct {
 	base    [][]byte
 	at, end []int32
+	dense   bool
 }
 
 // A column turns values into an Arrow array.

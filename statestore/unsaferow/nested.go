@@ -73,7 +73,7 @@ func (c *structColumn) begin(n, bytes int) {
 // add decodes structs that lie in a region.
 func (c *structColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	c.rows = scratch(c.rows, len(in.at))
 	rows := c.rows
 	for i, p := range in.at {
@@ -114,22 +114,22 @@ func (c *structColumn) addFields(rows [][]byte, from int) error {
 	}
 	c.at, c.end = scratch(c.at, len(rows)), scratch(c.end, len(rows))
 	c.used, c.kept = scratch(c.used, len(rows)), scratch(c.kept, len(rows))
-	nulls := false // whether any field of any row is null
+	bits := uint64(0) // not 0 if any field of any row is null
 	for i, r := range rows {
 		if r == nil {
-			nulls = true
+			bits = 1
 			continue
 		}
 		if len(r)%8 != 0 || len(r) < c.fixed || len(r) > math.MaxInt32 || c.fixed == 0 && len(r) != 0 {
 			return c.errorAt(from+i, 0, checkFixed(len(r), len(c.fields)))
 		}
 		for w := 0; w < c.bits; w += 8 {
-			nulls = nulls || le.Uint64(r[w:]) != 0
+			bits |= le.Uint64(r[w:])
 		}
 		c.used[i], c.kept[i] = c.fixed, c.fixed
 	}
 	for i := range c.fields {
-		if err := c.addField(i, rows, nulls, from); err != nil {
+		if err := c.addField(i, rows, bits != 0, from); err != nil {
 			return err
 		}
 	}
@@ -152,11 +152,13 @@ func (c *structColumn) addField(i int, rows [][]byte, nulls bool, from int) erro
 	fail := func(j int, reason string) error {
 		return &RowError{Row: from + j, Column: f.path, Offset: int(slot), Reason: reason}
 	}
-	if !nulls {
+	switch {
+	case !nulls && !f.inSlot && !f.opaque && !f.void: // where they are is found below
+	case !nulls:
 		for j := range at {
 			at[j] = slot
 		}
-	} else {
+	default:
 		for j, r := range rows {
 			at[j] = slot
 			switch {
@@ -191,24 +193,25 @@ func (c *structColumn) addField(i int, rows [][]byte, nulls bool, from int) erro
 			}
 		}
 	case !f.inSlot:
-		for j, p := range at {
-			if p < 0 {
+		at, end := at[:len(rows)], end[:len(rows)]
+		used, kept := c.used[:len(rows)], c.kept[:len(rows)]
+		for j, r := range rows {
+			if nulls && at[j] < 0 {
 				continue
 			}
-			r := rows[j]
-			word := le.Uint64(r[p:])
+			word := le.Uint64(r[slot:])
 			start, stop, ok := span(word, c.fixed, len(r))
 			if !ok {
 				return fail(j, spanReason(word, c.fixed, len(r)))
 			}
 			at[j], end[j] = int32(start), int32(stop)
-			if c.used[j] += stop - start; c.used[j] > len(r) {
+			if used[j] += stop - start; used[j] > len(r) {
 				return fail(j, reasonCrowded)
 			}
-			c.kept[j] += roundUp8(max(stop-start, f.kept))
+			kept[j] += roundUp8(max(stop-start, f.kept))
 		}
 	}
-	return f.column.add(cells{base: rows, at: at, end: end})
+	return f.column.add(cells{base: rows, at: at, end: end, dense: !nulls})
 }
 
 func (c *structColumn) finish() *array.Data {
@@ -351,7 +354,7 @@ func (c *listColumn) begin(n, bytes int) {
 
 func (c *listColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	last := asInt32(c.offsets.buf.Bytes())[from]
 	offsets := asInt32(c.offsets.more(4 * len(in.at)))
 	for i, p := range in.at {
@@ -429,7 +432,7 @@ func (c *mapColumn) begin(n, bytes int) {
 
 func (c *mapColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	last := asInt32(c.offsets.buf.Bytes())[from]
 	offsets := asInt32(c.offsets.more(4 * len(in.at)))
 	for i, p := range in.at {

@@ -106,7 +106,7 @@ func (c *intervalColumn) begin(n, _ int) {
 
 func (c *intervalColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	months := asUint32(c.months.more(4 * len(in.at)))
 	days := asUint32(c.days.more(4 * len(in.at)))
 	micros := asUint64(c.micros.more(8 * len(in.at)))
@@ -152,7 +152,7 @@ func (c *nanosColumn) begin(n, _ int) {
 
 func (c *nanosColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	micros := asUint64(c.micros.more(8 * len(in.at)))
 	nanos := asUint16(c.nanos.more(2 * len(in.at)))
 	for i, p := range in.at {
@@ -197,7 +197,7 @@ func (c *variantColumn) begin(n, bytes int) {
 
 func (c *variantColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	c.at, c.end = scratch(c.at, len(in.at)), scratch(c.end, len(in.at))
 	at, end := c.at, c.end
 	for i, p := range in.at {
@@ -254,7 +254,7 @@ func (c *geoColumn) begin(n, bytes int) {
 
 func (c *geoColumn) add(in cells) error {
 	from := c.valid.n
-	c.valid.add(in.at)
+	c.valid.add(in)
 	srid := asUint32(c.srid.more(4 * len(in.at)))
 	c.at = scratch(c.at, len(in.at))
 	at := c.at
