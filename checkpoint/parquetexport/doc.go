@@ -16,9 +16,9 @@
 //	void, and types that are not known  INT32 of the logical type UNKNOWN, all null
 //
 // The root is named spark_schema and is required, as in files that Spark
-// writes. Pages are compressed with Snappy. Only strings get a dictionary: keys
-// of other types rarely repeat, and looking for repetition is most of what
-// writing costs. Each record becomes a row group, so ask for records of
+// writes. Pages are compressed with Snappy. Only strings get a dictionary, and
+// only those that repeat in the first record: keys of other types rarely do, and
+// looking for repetition is most of what writing costs. Each record becomes a row group, so ask for records of
 // [BatchRows].
 //
 // # Metadata

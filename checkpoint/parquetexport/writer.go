@@ -27,56 +27,44 @@ const sparkKey = "org.apache.spark.sql.parquet.row.metadata"
 // Writer writes records of one schema into one file. It is for one goroutine.
 type Writer struct {
 	out   *latch
-	pq    *pqarrow.FileWriter
+	pq    *pqarrow.FileWriter // nil before the first record
 	shape *portable.Shape
 	rows  int64
 	err   error // the first
 }
 
-// NewWriter begins a file for records of a schema that portable.New takes. The
-// schema's metadata goes into the file.
+// NewWriter returns a writer for records of a schema that portable.New takes.
+// The schema's metadata goes into the file, which begins with the first record.
 func NewWriter(w io.Writer, schema *arrow.Schema) (*Writer, error) {
 	s, err := portable.New(schema)
 	if err != nil {
 		return nil, err
 	}
-	out := &Writer{out: &latch{w: w}, shape: s}
-	meta := s.Schema().Metadata()
-	meta = arrow.NewMetadata(append(meta.Keys(), sparkKey), append(meta.Values(), s.Spark().JSON()))
+	return &Writer{out: &latch{w: w}, shape: s}, nil
+}
+
+// begin begins the file. The record is the first one, as it is written, or nil
+// if there will be none.
+func (w *Writer) begin(first arrow.Record) error {
+	schema := w.shape.Schema()
+	meta := schema.Metadata()
+	meta = arrow.NewMetadata(append(meta.Keys(), sparkKey), append(meta.Values(), w.shape.Spark().JSON()))
 	props := []parquet.WriterProperty{
 		parquet.WithRootName("spark_schema"), parquet.WithRootRepetition(parquet.Repetitions.Required),
 		parquet.WithCompression(compress.Codecs.Snappy), parquet.WithStoreDecimalAsInteger(true),
 		parquet.WithDictionaryDefault(false), parquet.WithMaxRowGroupLength(BatchRows),
 	}
-	for _, f := range s.Schema().Fields() {
-		eachString(f.Type, f.Name, func(path string) { props = append(props, parquet.WithDictionaryFor(path, true)) })
+	if first != nil {
+		repeated(first, func(path string) { props = append(props, parquet.WithDictionaryFor(path, true)) })
 	}
-	err = guard(func() (err error) {
-		out.pq, err = pqarrow.NewFileWriter(arrow.NewSchema(s.Schema().Fields(), &meta), out.out, parquet.NewWriterProperties(props...), pqarrow.DefaultWriterProps())
+	err := guard(func() (err error) {
+		w.pq, err = pqarrow.NewFileWriter(arrow.NewSchema(schema.Fields(), &meta), w.out, parquet.NewWriterProperties(props...), pqarrow.DefaultWriterProps())
 		return err
 	})
-	if err = errors.Join(out.out.err, err); err != nil {
-		return nil, fmt.Errorf("parquetexport: %w", err)
+	if err = errors.Join(w.out.err, err); err != nil {
+		return fmt.Errorf("parquetexport: %w", err)
 	}
-	return out, nil
-}
-
-// eachString calls visit with the path of every column of strings, as Parquet
-// names it.
-func eachString(t arrow.DataType, path string, visit func(path string)) {
-	switch t := t.(type) {
-	case *arrow.StringType:
-		visit(path)
-	case *arrow.StructType:
-		for _, f := range t.Fields() {
-			eachString(f.Type, path+"."+f.Name, visit)
-		}
-	case *arrow.MapType:
-		eachString(t.KeyType(), path+".key_value.key", visit)
-		eachString(t.ItemType(), path+".key_value.value", visit)
-	case *arrow.ListType:
-		eachString(t.Elem(), path+".list.element", visit)
-	}
+	return nil
 }
 
 // Write writes a record as a row group, or as several if it is longer than
@@ -99,6 +87,11 @@ func (w *Writer) write(rec arrow.Record) error {
 		return err
 	}
 	defer converted.Release()
+	if w.pq == nil {
+		if err := w.begin(converted); err != nil {
+			return err
+		}
+	}
 	for from := int64(0); from < rec.NumRows(); from += BatchRows {
 		group := converted.NewSlice(from, min(from+BatchRows, rec.NumRows()))
 		err := w.group(group)
@@ -134,6 +127,11 @@ func (w *Writer) Rows() int64 { return w.rows }
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
+	}
+	if w.pq == nil {
+		if w.err = w.begin(nil); w.err != nil {
+			return w.err
+		}
 	}
 	err := errors.Join(guard(w.pq.Close), w.out.err)
 	if err == nil && string(w.out.tail) != "PAR1" { // pqarrow keeps to itself why
