@@ -68,7 +68,7 @@ func (s *Store) Changes(ctx context.Context, from, to int64, opts ...Option) ite
 		return func(func(arrow.Record, error) bool) {}
 	}
 	n := int(to-from+1) * len(ids)
-	return orderedDropping(ctx, r.workers, n, func(ctx context.Context, i int, emit func(arrow.Record) bool) error {
+	return ordered(ctx, r.workers, n, func(ctx context.Context, i int, emit func(arrow.Record) bool) error {
 		v, id := from+int64(i/len(ids)), ids[i%len(ids)]
 		b, err := newBuilder(s.own(), r, id)
 		if err != nil {
@@ -101,7 +101,7 @@ func (s *Store) Changes(ctx context.Context, from, to int64, opts ...Option) ite
 			return nil
 		}
 		return s.send(ctx, id, emit, feed.record)
-	}, arrow.Record.Release)
+	}, r.handling())
 }
 
 // changeBuilder turns the changes of one version of one partition into records.

@@ -110,8 +110,28 @@ func (s *Store) RecordsOf(ctx context.Context, v View, opts ...Option) iter.Seq2
 			return nil
 		}
 		return s.send(ctx, ids[i], emit, b.record)
-	}, arrow.Record.Release)
+	}, r.handling())
 }
+
+// handling is that of records: a worker that is ahead of its turn goes on, so
+// that few large partitions are decoded side by side too, as long as what waits
+// is small beside what the program takes anyway.
+func (r *read) handling() handling[arrow.Record] {
+	return handling[arrow.Record]{
+		drop: arrow.Record.Release,
+		size: func(rec arrow.Record) (n int64) {
+			for _, c := range rec.Columns() {
+				n += int64(c.Data().SizeInBytes())
+			}
+			return n
+		},
+		ahead: recordsAhead * int64(r.workers),
+	}
+}
+
+// recordsAhead is how many bytes of records may wait for their turn for each
+// worker.
+const recordsAhead = 16 << 20
 
 // send makes a record and hands it on.
 func (s *Store) send(ctx context.Context, partition int, emit func(arrow.Record) bool, record func() (arrow.Record, error)) error {

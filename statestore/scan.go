@@ -31,16 +31,16 @@ func scan[T any](ctx context.Context, s *Store, r *read, ids []int, opts []Optio
 	sorted.anyOrder = false
 	return aheadOf(ctx, s, &sorted, ids, func(ctx context.Context, i int, lane Option, emit func(T) bool) error {
 		return visit(ctx, ids[i], s.Batches(ctx, ids[i], append(slices.Clip(opts), lane)...), r, emit)
-	}, func(T) {})
+	}, plain[T]())
 }
 
-// aheadOf is orderedDropping over the partitions of a request, with their files
+// aheadOf is ordered over the partitions of a request, with their files
 // listed and read ahead. lane has a read use what was read ahead.
-func aheadOf[T any](ctx context.Context, s *Store, r *read, ids []int, visit func(ctx context.Context, i int, lane Option, emit func(T) bool) error, drop func(T)) iter.Seq2[T, error] {
+func aheadOf[T any](ctx context.Context, s *Store, r *read, ids []int, visit func(ctx context.Context, i int, lane Option, emit func(T) bool) error, items handling[T]) iter.Seq2[T, error] {
 	if s.cfg.FS == nil {
 		return inOrder[T](r)(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(T) bool) error {
 			return visit(ctx, i, func(*read) {}, emit)
-		}, drop)
+		}, items)
 	}
 	return func(yield func(T, error) bool) {
 		l := &lanes{s: s, r: r, ids: ids, ahead: provider.NewAhead(s.cfg.FS, r.reads), next: make(map[int]*lane)}
@@ -49,7 +49,7 @@ func aheadOf[T any](ctx context.Context, s *Store, r *read, ids []int, visit fun
 			lane := l.get(ctx, i)
 			defer lane.Close()
 			return visit(ctx, i, func(r *read) { r.load.Ahead = lane }, emit)
-		}, drop) {
+		}, items) {
 			if !yield(item, err) {
 				return
 			}
@@ -58,11 +58,11 @@ func aheadOf[T any](ctx context.Context, s *Store, r *read, ids []int, visit fun
 }
 
 // inOrder returns how the visits of a request are put together.
-func inOrder[T any](r *read) func(ctx context.Context, workers, n int, produce func(ctx context.Context, i int, emit func(T) bool) error, drop func(T)) iter.Seq2[T, error] {
+func inOrder[T any](r *read) func(ctx context.Context, workers, n int, produce producer[T], items handling[T]) iter.Seq2[T, error] {
 	if r.anyOrder {
 		return interleaved[T]
 	}
-	return orderedDropping[T]
+	return ordered[T]
 }
 
 // lanes begins the lanes of partitions before they are due.

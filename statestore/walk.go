@@ -23,5 +23,5 @@ func Walk[T any](ctx context.Context, s *Store, visit func(ctx context.Context, 
 	ids := r.wanted(s)
 	return ordered(ctx, r.workers, len(ids), func(ctx context.Context, i int, emit func(T) bool) error {
 		return visit(ctx, ids[i], emit)
-	})
+	}, plain[T]())
 }

@@ -129,15 +129,14 @@ func counts(dir string, workers int) error {
 	return cp.Close()
 }
 
-// records makes Arrow records of all rows, in any order of the partitions, and
-// lets go of them.
+// records makes Arrow records of all rows and lets go of them.
 func records(dir string, workers int) error {
 	cp, s, err := open(dir)
 	if err != nil {
 		return err
 	}
 	total := int64(0)
-	for rec, err := range s.Records(context.Background(), checkpoint.Workers(workers), checkpoint.RecycleBuffers(), checkpoint.AnyOrder()) {
+	for rec, err := range s.Records(context.Background(), checkpoint.Workers(workers), checkpoint.RecycleBuffers()) {
 		if err != nil {
 			return err
 		}

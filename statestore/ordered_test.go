@@ -1,0 +1,158 @@
+package statestore
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Whatever the number of workers and the timing, items come in the order of
+// the index.
+func TestOrdered(t *testing.T) {
+	for _, workers := range []int{0, 1, 2, 7, 100} {
+		var got []int
+		var active, most atomic.Int32
+		for v, err := range ordered(context.Background(), workers, 20, func(_ context.Context, i int, emit func(int) bool) error {
+			for n := active.Add(1); ; {
+				if m := most.Load(); n <= m || most.CompareAndSwap(m, n) {
+					break
+				}
+			}
+			defer active.Add(-1)
+			for j := range i % 5 {
+				runtime.Gosched()
+				if !emit(i*10 + j) {
+					return nil
+				}
+			}
+			return nil
+		}, plain[int]()) {
+			require.NoError(t, err)
+			got = append(got, v)
+		}
+		var want []int
+		for i := range 20 {
+			for j := range i % 5 {
+				want = append(want, i*10+j)
+			}
+		}
+		assert.Equal(t, want, got)
+		assert.LessOrEqual(t, int(most.Load()), max(workers, 1))
+	}
+}
+
+func TestOrderedNothing(t *testing.T) {
+	for range ordered(context.Background(), 2, 0, func(context.Context, int, func(int) bool) error { return nil }, plain[int]()) {
+		t.Fatal("an item of nothing")
+	}
+}
+
+// The error of the lowest index is the one that is told, after the items
+// before it; what is behind is stopped and waited for.
+func TestOrderedErrors(t *testing.T) {
+	boom := errors.New("boom")
+	var running atomic.Int32
+	var got []int
+	var last error
+	for v, err := range ordered(context.Background(), 4, 50, func(ctx context.Context, i int, emit func(int) bool) error {
+		running.Add(1)
+		defer running.Add(-1)
+		switch {
+		case i == 3:
+			time.Sleep(time.Millisecond)
+			emit(3)
+			return boom
+		case i > 3:
+			return errors.New("a later error")
+		}
+		emit(i)
+		return nil
+	}, plain[int]()) {
+		if err != nil {
+			last = err
+			continue
+		}
+		got = append(got, v)
+	}
+	assert.Equal(t, []int{0, 1, 2, 3}, got)
+	assert.Equal(t, boom, last)
+	assert.Zero(t, running.Load())
+}
+
+func TestOrderedStops(t *testing.T) {
+	var running atomic.Int32
+	for range ordered(context.Background(), 4, 1000, func(ctx context.Context, i int, emit func(int) bool) error {
+		running.Add(1)
+		defer running.Add(-1)
+		for emit(i) {
+		}
+		return context.Cause(ctx)
+	}, plain[int]()) {
+		break
+	}
+	assert.Zero(t, running.Load(), "producers outlive the sequence")
+}
+
+func TestOrderedCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	n := 0
+	var last error
+	for _, err := range ordered(ctx, 2, 100, func(ctx context.Context, i int, emit func(int) bool) error {
+		if !emit(i) {
+			return context.Cause(ctx)
+		}
+		return nil
+	}, plain[int]()) {
+		if n++; n == 5 {
+			cancel()
+		}
+		last = err
+	}
+	assert.ErrorIs(t, last, context.Canceled)
+}
+
+// Producers that are ahead of their turn go on until too much waits, and what
+// waits when the sequence ends is dropped.
+func TestOrderedAhead(t *testing.T) {
+	for _, c := range []struct {
+		ahead       int64
+		least, most int32 // items made once nothing moves any more
+	}{
+		{0, 9, 9}, // the one that is yielded, and two of each of four producers
+		{50, 9, 12},
+		{200, 21, 27},
+		{1 << 40, 303, 600}, // those of the turn and of up to five behind it
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var made, dropped atomic.Int32
+			h := handling[int]{
+				drop:  func(int) { dropped.Add(1) },
+				size:  func(int) int64 { return 10 },
+				ahead: c.ahead,
+			}
+			for range ordered(context.Background(), 4, 50, func(ctx context.Context, i int, emit func(int) bool) error {
+				for j := range 100 {
+					if !emit(j) {
+						return context.Cause(ctx)
+					}
+					made.Add(1)
+				}
+				return nil
+			}, h) {
+				synctest.Wait()
+				break
+			}
+			assert.LessOrEqual(t, made.Load(), c.most)
+			assert.GreaterOrEqual(t, made.Load(), c.least)
+			assert.Equal(t, made.Load()-1, dropped.Load(), "all but the one that was yielded")
+		})
+	}
+}
