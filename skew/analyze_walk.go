@@ -1,0 +1,228 @@
+package skew
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/sparkstate/sparkstate/checkpoint"
+	"github.com/sparkstate/sparkstate/statestore"
+	"github.com/sparkstate/sparkstate/statestore/placement"
+	"github.com/sparkstate/sparkstate/statestore/provider"
+)
+
+// walker is what the walk of one partition gathers.
+type walker struct {
+	partition int
+	part      partial
+	keys      *HeavyHitters
+	cols      []*HeavyHitters
+	readers   []*columnReader
+	sized     KeySizes
+	values    [][]float64 // the measure by partition at each of the counts
+}
+
+func (a *analysis) newWalker(partition int, values [][]float64) *walker {
+	w := &walker{partition: partition, keys: NewHeavyHitters(a.o.ExactKeys, 0), values: values}
+	if a.key != nil {
+		for i := range a.key.Fields {
+			w.cols = append(w.cols, NewHeavyHitters(a.o.ExactKeys, 0))
+			w.readers = append(w.readers, newColumnReader(a.key, i))
+		}
+	}
+	w.part.nulls = make([]float64, len(w.cols))
+	w.part.fits = make([]int64, len(a.subset))
+	return w
+}
+
+// newValues returns the measure by partition, 0 for all, at each of the counts.
+func (a *analysis) newValues() [][]float64 {
+	values := make([][]float64, len(a.counts))
+	for i, n := range a.counts {
+		values[i] = make([]float64, n)
+	}
+	return values
+}
+
+// walk walks partitions that are there, some at a time, and takes what they
+// found together in order, so that the answer does not depend on timing.
+func (a *analysis) walk(ctx context.Context, partitions []int) error {
+	a.gathered = a.newGathered()
+	if len(partitions) == 0 {
+		return nil
+	}
+	spare := sync.Pool{New: func() any { v := a.newValues(); return &v }}
+	visit := func(p int, rows iter.Seq2[checkpoint.Grouped, error], emit func(*walker) bool) error {
+		w := a.newWalker(p, *spare.Get().(*[][]float64))
+		if err := w.walk(a, rows); err != nil {
+			return err
+		}
+		emit(w)
+		return nil
+	}
+	opts := append(slices.Clip(a.opts), checkpoint.Workers(a.o.Workers), checkpoint.Partitions(partitions...))
+	walks := checkpoint.Scan(ctx, a.store, func(_ context.Context, p int, rows iter.Seq2[[]statestore.Entry, error], emit func(*walker) bool) error {
+		return visit(p, a.grouped(rows), emit)
+	}, opts...)
+	if a.o.Measure == ByChanges {
+		walks = checkpoint.Walk(ctx, a.store, func(ctx context.Context, p int, emit func(*walker) bool) error {
+			var missing []int64
+			return visit(p, a.changes(ctx, p, &missing), func(w *walker) bool {
+				w.part.missing = missing
+				return emit(w)
+			})
+		}, opts...)
+	}
+	for w, err := range walks {
+		if err != nil {
+			return err
+		}
+		a.merge(w)
+		for _, v := range w.values {
+			clear(v)
+		}
+		spare.Put(&w.values)
+	}
+	return a.count(ctx, partitions)
+}
+
+// walk walks one partition.
+func (w *walker) walk(a *analysis, rows iter.Seq2[checkpoint.Grouped, error]) error {
+	part := &w.part
+	for g, err := range rows {
+		if err != nil {
+			return err
+		}
+		weight, err := a.weigh(g)
+		if err != nil {
+			return err
+		}
+		part.rows++
+		size := float64(len(g.Stored.Key) + len(g.Stored.Value))
+		part.bytes += size
+		part.value += weight
+		w.sized.Add(size)
+		if a.key == nil {
+			continue
+		}
+		if err := w.look(a, g.Key, weight); err != nil {
+			return err
+		}
+		if a.hasher == nil {
+			continue
+		}
+		if err := w.place(a, g.Key, weight); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look takes a key in, as a whole and column by column.
+func (w *walker) look(a *analysis, key []byte, weight float64) error {
+	part := &w.part
+	if !a.alike {
+		w.keys.add(key, weight, w.partition)
+	}
+	nulls := 0
+	for i, r := range w.readers {
+		v, null, err := r.value(key)
+		if err != nil {
+			return err
+		}
+		if null {
+			nulls++
+			part.nulls[i] += weight
+		}
+		w.cols[i].add(v, weight, 0)
+	}
+	if nulls > 0 && nulls == len(w.readers) {
+		part.nullKey += weight
+	}
+	return nil
+}
+
+// grouped yields rows under their grouping keys; without a schema as they are
+// stored.
+func (a *analysis) grouped(rows iter.Seq2[[]statestore.Entry, error]) iter.Seq2[checkpoint.Grouped, error] {
+	if a.key != nil {
+		return a.store.Group(rows)
+	}
+	return func(yield func(checkpoint.Grouped, error) bool) {
+		for e, err := range provider.Rows(rows) {
+			if !yield(checkpoint.Grouped{Key: e.Key, Stored: e}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// changesOf yields what one batch changed in a partition; without a schema
+// under the keys as they are stored.
+func (a *analysis) changesOf(ctx context.Context, p int, batch int64) iter.Seq2[checkpoint.Grouped, error] {
+	if a.key != nil {
+		return a.store.GroupedChanges(ctx, p, batch)
+	}
+	return func(yield func(checkpoint.Grouped, error) bool) {
+		for c, err := range a.store.ChangeEntries(ctx, p, batch) {
+			e := statestore.Entry{Key: c.Key, Value: c.Value}
+			if !yield(checkpoint.Grouped{Key: e.Key, Stored: e}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// changes yields what the batches changed in a partition, and notes those of
+// which that is not known.
+func (a *analysis) changes(ctx context.Context, p int, missing *[]int64) iter.Seq2[checkpoint.Grouped, error] {
+	return func(yield func(checkpoint.Grouped, error) bool) {
+		for _, b := range a.batches {
+			for g, err := range a.changesOf(ctx, p, b) {
+				if errors.Is(err, statestore.ErrMissing) {
+					// A snapshot stands in for the delta: what changed is not known.
+					*missing = append(*missing, b)
+					break
+				}
+				if !yield(g, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// place hashes a key: for where it is, and for where it would be.
+func (w *walker) place(a *analysis, key []byte, weight float64) error {
+	part := &w.part
+	h, err := a.hasher.Hash(key)
+	if err != nil {
+		return err
+	}
+	for i, n := range a.counts {
+		w.values[i][placement.Partition(h, n)] += weight
+	}
+	part.checked++
+	if belongs := placement.Partition(h, a.n); belongs != w.partition {
+		part.misplaced++
+		if len(part.examples) < a.o.Top {
+			part.examples = append(part.examples, MisplacedKey{Row: slices.Clone(key), Type: a.key, Partition: w.partition, Belongs: belongs})
+		}
+	}
+	if part.sampled >= sampleRows {
+		return nil
+	}
+	part.sampled++
+	for i, s := range a.subset {
+		h, err := s.hasher.Hash(key)
+		if err != nil {
+			return err
+		}
+		if placement.Partition(h, a.n) == w.partition {
+			part.fits[i]++
+		}
+	}
+	return nil
+}
