@@ -15,7 +15,16 @@ import (
 	"github.com/sparkstate/sparkstate/statestore"
 )
 
-func TestReadme(t *testing.T) { readme.Run(t, "README.md", "..") }
+func TestReadme(t *testing.T) { readme.Run(t, readme.File{Name: "README.md", Top: ".."}) }
+
+// The README of the whole, but for commands on files that only its readers have.
+func TestTopReadme(t *testing.T) {
+	readme.Run(t, readme.File{
+		Name: "../README.md", Top: "..", Tools: []string{"jq"},
+		Before:  `go build -o sparkstate ./examples/sparkstate && PATH=$PWD:$PATH`,
+		Without: []string{"/mnt/", "COPY", "https:", "python"},
+	})
+}
 
 // TestZip: a zip file of a checkpoint answers as the directory does, as a file
 // and as a file system.

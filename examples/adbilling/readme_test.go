@@ -7,4 +7,6 @@ import (
 )
 
 // TestReadme takes the walk of the README as a newcomer would.
-func TestReadme(t *testing.T) { readme.Run(t, "README.md", "../..", "jq") }
+func TestReadme(t *testing.T) {
+	readme.Run(t, readme.File{Name: "README.md", Top: "../..", Tools: []string{"jq"}})
+}

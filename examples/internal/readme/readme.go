@@ -10,8 +10,9 @@
 //	…
 //	exit code 1
 //
-// "…" alone on a line stands for any number of lines. An exit code other than 0
-// is written as the last line.
+// A command that ends with "|" goes on in the next line. "…" alone on a line
+// stands for any number of lines, and within a line for any text. An exit code
+// other than 0 is written as the last line.
 package readme
 
 import (
@@ -19,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,6 +40,8 @@ func steps(text string) []step {
 		code, indented := strings.CutPrefix(line, "    ")
 		command, begins := strings.CutPrefix(code, "$ ")
 		switch {
+		case inside && indented && len(out[len(out)-1].output) == 0 && strings.HasSuffix(out[len(out)-1].command, "|"):
+			out[len(out)-1].command += " " + strings.TrimSpace(code)
 		case indented && begins:
 			out, inside = append(out, step{command: command}), true
 		case inside && (indented || line == ""):
@@ -69,16 +73,45 @@ func matches(shown, lines []string) bool {
 		}
 		return false
 	}
-	return len(lines) > 0 && shown[0] == lines[0] && matches(shown[1:], lines[1:])
+	return len(lines) > 0 && same(shown[0], lines[0]) && matches(shown[1:], lines[1:])
+}
+
+// same says whether a line is the one shown.
+func same(shown, line string) bool {
+	parts := strings.Split(shown, "…")
+	for i, p := range parts {
+		switch at := strings.Index(line, p); {
+		case i == len(parts)-1:
+			return i == 0 && line == p || i > 0 && strings.HasSuffix(line, p)
+		case at < 0 || i == 0 && at > 0:
+			return false
+		default:
+			line = line[at+len(p):]
+		}
+	}
+	return true
+}
+
+// File is a README.
+type File struct {
+	Name string
+	Top  string // the repository's top directory
+	// Tools are those that it needs beside bash and go.
+	Tools []string
+	// Before is a command that a reader has run already.
+	Before string
+	// Without are texts of commands that are not for every machine.
+	Without []string
 }
 
 // Run runs the commands of a file, all in one shell, so that what one sets the
 // next one has. They are run in a new directory that looks like the top one of
 // the repository, and where they may write. The test is skipped where one of
 // the tools is not installed.
-func Run(t *testing.T, file, top string, tools ...string) {
+func Run(t *testing.T, f File) {
 	t.Helper()
-	for _, tool := range append(tools, "bash", "go") {
+	file := f.Name
+	for _, tool := range append(f.Tools, "bash", "go") {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed, so the commands of %s are not run", tool, file)
 		}
@@ -87,12 +120,17 @@ func Run(t *testing.T, file, top string, tools ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := steps(string(text))
+	all := slices.DeleteFunc(steps(string(text)), func(s step) bool {
+		return slices.ContainsFunc(f.Without, func(w string) bool { return strings.Contains(s.command, w) })
+	})
 	if len(all) == 0 {
 		t.Fatalf("%s has no commands", file)
 	}
+	if f.Before != "" {
+		all = slices.Insert(all, 0, step{command: f.Before})
+	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script(all))
-	cmd.Dir = mirror(t, top)
+	cmd.Dir = mirror(t, f.Top)
 	printed, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, printed)
