@@ -4,6 +4,7 @@
 // given. It prints a table, with the machine named.
 //
 //	go run ./examples/bench -keys 6000000 -spark /path/to/python
+//	go run ./examples/bench -growth
 //
 // Every figure is that of a whole process, the median of several that take
 // turns: what matters are the ratios within one run. Spark is timed as a whole
@@ -39,6 +40,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 5, "runs of each")
 	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "processors to use")
 	flag.StringVar(&o.spark, "spark", "", "Python with PySpark; without it Spark is not measured")
+	flag.BoolVar(&o.growth, "growth", false, "states of other sizes instead: from 10,000 keys to 50 million, from 1 partition to 10,000")
 	flag.StringVar(&o.dir, "dir", "", "where to write the states, and to find them again; a temporary directory if empty")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
@@ -53,6 +55,7 @@ type options struct {
 	codec            string
 	runs, workers    int
 	spark, dir       string
+	growth           bool
 }
 
 // state is a checkpoint to measure.
@@ -87,9 +90,12 @@ func run(ctx context.Context, o options) error {
 		defer os.RemoveAll(dir)
 	}
 	fmt.Println(machine())
+	if o.growth {
+		return growth(ctx, o, dir)
+	}
 	for i, s := range states {
-		at := filepath.Join(dir, fmt.Sprintf("%s-%d-%d-%d", o.codec, o.keys, o.partitions, i))
-		if err := write(ctx, at, s.large); err != nil {
+		at, err := write(ctx, dir, i, s.large)
+		if err != nil {
 			return err
 		}
 		if err := measure(ctx, o, s, at, dir); err != nil {
@@ -99,21 +105,23 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// write writes a state unless it is there from an earlier run. A process of its
-// own does it: what a process has held is counted as that of its children too.
-func write(ctx context.Context, dir string, l statetest.Large) error {
+// write writes a state of a shape unless it is there from an earlier run, and
+// returns its directory. A process of its own does it: what a process has held
+// is counted as that of its children too.
+func write(ctx context.Context, temp string, shape int, l statetest.Large) (dir string, err error) {
+	dir = filepath.Join(temp, fmt.Sprintf("%s-%d-%d-%d", l.Codec, l.Keys, l.Partitions, shape))
 	done := filepath.Join(dir, "commits", fmt.Sprint(l.Deltas))
 	if _, err := os.Stat(done); err == nil {
-		return nil
+		return dir, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return "", err
 	}
 	what, err := json.Marshal(l)
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = process(ctx, self, workVerb, "write", string(what), dir)
-	return err
+	return dir, err
 }

@@ -54,6 +54,29 @@ type line struct {
 	runs []run1
 }
 
+func newLine(what string, workers int, dir string) *line {
+	return &line{what: fmt.Sprintf("%s, %d processors", what, workers), args: []string{workVerb, what, fmt.Sprint(workers), dir}}
+}
+
+// takeTurns runs all of them as often as wanted. They take turns, so that what
+// disturbs the machine disturbs them all.
+func takeTurns(ctx context.Context, runs int, lines []*line) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for range runs {
+		for _, l := range lines {
+			r, err := process(ctx, self, l.args...)
+			if err != nil {
+				return err
+			}
+			l.runs = append(l.runs, r)
+		}
+	}
+	return nil
+}
+
 // wall and peak are the medians of all runs.
 func (l *line) wall() time.Duration {
 	var all []int64
@@ -73,25 +96,15 @@ func (l *line) peak() int64 {
 
 // measure measures one state and prints its table.
 func measure(ctx context.Context, o options, s state, dir, temp string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	var lines []*line
 	for _, w := range slices.Compact([]int{1, o.workers}) {
 		for _, what := range []string{"limit", "counts", "records", "parquet"} {
-			lines = append(lines, &line{what: fmt.Sprintf("%s, %d processors", what, w), args: []string{workVerb, what, fmt.Sprint(w), dir}})
+			lines = append(lines, newLine(what, w, dir))
 		}
 	}
-	// They take turns, so that what disturbs the machine disturbs them all.
-	for range o.runs {
-		for _, l := range lines {
-			r, err := process(ctx, self, l.args...)
-			if err != nil {
-				return err
-			}
-			l.runs = append(l.runs, r)
-		}
+	err := takeTurns(ctx, o.runs, lines)
+	if err != nil {
+		return err
 	}
 	var spark *sparkTimes
 	if o.spark != "" {
@@ -139,6 +152,9 @@ func askSpark(ctx context.Context, o options, dir, temp string) (*sparkTimes, er
 	if err := json.Unmarshal(warm.out[at:], &t); err != nil {
 		return nil, errors.Join(errors.New("spark.py printed something else than times"), err)
 	}
+	if t.Rows != int64(o.keys) {
+		return nil, fmt.Errorf("wrong count by Spark: %d rows of %d", t.Rows, o.keys)
+	}
 	return &t, nil
 }
 
@@ -155,10 +171,7 @@ func print(s state, dir string, lines []*line, spark *sparkTimes) error {
 		return err
 	}
 	fmt.Printf("\n%s: %d keys, %d partitions, %.0f MB of files\n\n", s.name, s.large.Keys, s.large.Partitions, float64(size)/1e6)
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(w, "| "+strings.Join(cells, "\t| ")+"\t|") }
-	row("what", "time", "against the limit", "against Spark's process", "against warm Spark", "peak memory")
-	row("---", "---:", "---:", "---:", "---:", "---:")
+	row, flush := table("what", "time", "against the limit", "against Spark's process", "against warm Spark", "peak memory")
 	limits := make(map[string]time.Duration)
 	for _, l := range lines {
 		if l.args[1] == "limit" {
@@ -181,7 +194,17 @@ func print(s state, dir string, lines []*line, spark *sparkTimes) error {
 		row("Spark, warm count", fmt.Sprintf("%.1f s", seconds(spark.Count).Seconds()), "", "", "", fmt.Sprintf("%.0f MB", float64(spark.Peak)/1e6))
 		row("Spark, warm to Parquet", fmt.Sprintf("%.1f s", seconds(spark.Parquet).Seconds()), "", "", "", "")
 	}
-	return w.Flush()
+	return flush()
+}
+
+// table prints the head of a table, whose first column is text, and returns
+// what prints its rows.
+func table(head ...string) (row func(cells ...string), flush func() error) {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	row = func(cells ...string) { fmt.Fprintln(w, "| "+strings.Join(cells, "\t| ")+"\t|") }
+	row(head...)
+	row(append([]string{"---"}, slices.Repeat([]string{"---:"}, len(head)-1)...)...)
+	return row, w.Flush
 }
 
 func ratio(a, b time.Duration) string {
