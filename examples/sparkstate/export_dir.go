@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/examples/internal/paths"
@@ -185,7 +182,7 @@ func (d *exportDir) claim(overwrite bool) error {
 	if there, noted, err := d.noted(); err == nil && noted && there.same(d.note) {
 		return nil
 	}
-	f, err := d.temp(exportNote)
+	f, err := newTempFile(filepath.Join(d.path, exportNote))
 	if err != nil {
 		return output(err)
 	}
@@ -223,7 +220,7 @@ func (d *exportDir) write(partition int, fill func(*tempFile) (rows int64, err e
 	if err != nil {
 		return exportedFile{}, output(err)
 	}
-	f, err := d.temp(name)
+	f, err := newTempFile(filepath.Join(d.path, name))
 	if err != nil {
 		return exportedFile{}, output(err)
 	}
@@ -239,88 +236,4 @@ func (d *exportDir) write(partition int, fill func(*tempFile) (rows int64, err e
 // globEscape quotes what has a meaning in patterns.
 func globEscape(path string) string {
 	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllString(path, `\$0`)
-}
-
-// tempFile is a file that does not have its name yet.
-type tempFile struct {
-	file     *os.File
-	buffered *bufio.Writer
-	final    string
-}
-
-// temp makes a file beside the one that it will become.
-func (d *exportDir) temp(name string) (*tempFile, error) {
-	for n := os.Getpid(); ; n++ {
-		f, err := os.OpenFile(filepath.Join(d.path, "."+name+"."+strconv.Itoa(n)+".tmp"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &tempFile{f, bufio.NewWriterSize(f, 256<<10), filepath.Join(d.path, name)}, nil
-	}
-}
-
-// finish brings all to the medium.
-func (f *tempFile) finish() (bytes int64, err error) {
-	if err := f.buffered.Flush(); err != nil {
-		return 0, err
-	}
-	if err := f.file.Sync(); err != nil {
-		return 0, err
-	}
-	st, err := f.file.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return st.Size(), f.file.Close()
-}
-
-// keep gives the file its name, in place of one that has it.
-func (f *tempFile) keep() (bytes int64, err error) {
-	bytes, err = f.finish()
-	if err == nil {
-		err = os.Rename(f.file.Name(), f.final)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(f.final))
-	}
-	return bytes, err
-}
-
-// keepFirst is keep for a name that must not be taken: fs.ErrExist where it is.
-func (f *tempFile) keepFirst() (bytes int64, err error) {
-	if bytes, err = f.finish(); err != nil {
-		return 0, err
-	}
-	err = os.Link(f.file.Name(), f.final)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return bytes, errors.Join(err, syncDir(filepath.Dir(f.final)))
-	}
-	// A file system without links, such as a mounted bucket.
-	if _, err := os.Lstat(f.final); err == nil {
-		return 0, fs.ErrExist
-	}
-	return bytes, errors.Join(os.Rename(f.file.Name(), f.final), syncDir(filepath.Dir(f.final)))
-}
-
-// discard removes what has not got its name. After keep there is nothing left to
-// remove, and of an error that is on its way out nothing is added.
-func (f *tempFile) discard() {
-	f.file.Close()
-	os.Remove(f.file.Name())
-}
-
-// syncDir brings new names to the medium. Not every file system offers it.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, d.Close())
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 
 	"github.com/sparkstate/sparkstate/examples/internal/paths"
 )
@@ -30,25 +27,22 @@ func writeWhole(name string, write func(io.Writer) error) error {
 
 // replace is writeWhole of a file, or of a name that there is none of: old is
 // nil then.
-func replace(name string, old os.FileInfo, write func(io.Writer) error) (err error) {
-	// os.CreateTemp would leave the umask out.
-	part := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d.part", filepath.Base(name), rand.Uint64()))
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+func replace(name string, old os.FileInfo, write func(io.Writer) error) error {
+	f, err := newTempFile(name)
 	if err != nil {
 		return output(err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(part))
-		}
-	}()
+	defer f.discard()
 	if old != nil {
-		err = output(f.Chmod(old.Mode().Perm()))
+		if err := f.file.Chmod(old.Mode().Perm()); err != nil {
+			return output(err)
+		}
 	}
-	if err = errors.Join(err, buffered(f, write), output(f.Sync()), output(f.Close())); err != nil {
-		return err
+	if err := write(f.buffered); err != nil {
+		return output(err)
 	}
-	return output(os.Rename(part, name))
+	_, err = f.keep()
+	return output(err)
 }
 
 // buffered writes to a stream; its errors are those of the output.
