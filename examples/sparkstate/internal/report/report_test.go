@@ -222,3 +222,30 @@ func texts(n *html.Node, name string) []string {
 	}
 	return out
 }
+
+// The names below a picture stand below their own columns, and not too close.
+func TestAxis(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		want string
+	}{
+		{1, "0"}, {8, "0 1 2 3 4 5 6 7"}, {9, "0 2 4 6 8"}, {24, "0 5 10 15 20"}, {60, "0 10 20 30 40 50"}, {61, ""},
+	} {
+		var ranges []Range
+		for i := range c.n {
+			ranges = append(ranges, Range{From: i, To: i})
+		}
+		a := axisOf(ranges)
+		var got []string
+		for i, name := range a.Each {
+			if name != "" {
+				require.Equal(t, ranges[i].String(), name)
+				got = append(got, name)
+			}
+		}
+		require.Equal(t, c.want, strings.Join(got, " "))
+		require.Equal(t, c.want == "", a.Last != "")
+	}
+	// Columns of several partitions have names that are too long for that.
+	require.Empty(t, axisOf([]Range{{From: 0}, {From: 1, To: 2}, {From: 3, To: 3}, {From: 4, To: 4}, {From: 5, To: 5}, {From: 6, To: 6}, {From: 7, To: 7}, {From: 8, To: 8}, {From: 9, To: 9}}).Each)
+}

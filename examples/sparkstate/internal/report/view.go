@@ -22,21 +22,32 @@ type view struct {
 // axis is what stands below a picture of partitions.
 type axis struct {
 	First, Middle, Last string
-	// Each names every column, where they are few.
+	// Each names every column, where they are not many: with nothing those whose
+	// names would be too close to each other.
 	Each []string
 	// Note says how many partitions share a column.
 	Note string
 }
 
-// fewColumns is up to how many each has a name below it.
-const fewColumns = 8
+const (
+	// fewColumns is up to how many each has a name below it.
+	fewColumns = 8
+	// someColumns is up to how many some have, each below its own column. Where
+	// there are more a column is too narrow to tell.
+	someColumns = 60
+)
 
 func axisOf(ranges []Range) axis {
 	n := len(ranges)
 	a := axis{}
-	if n <= fewColumns {
-		for _, r := range ranges {
-			a.Each = append(a.Each, r.String())
+	if n <= fewColumns || n <= someColumns && ranges[n-1].To == ranges[0].From+n-1 {
+		step := nice(float64(n) / fewColumns)
+		for i, r := range ranges {
+			name := ""
+			if i%step == 0 {
+				name = r.String()
+			}
+			a.Each = append(a.Each, name)
 		}
 		return a
 	}
@@ -49,6 +60,17 @@ func axisOf(ranges []Range) axis {
 		a.Note = fmt.Sprintf("up to %d neighbouring partitions share a column", widest)
 	}
 	return a
+}
+
+// nice returns the smallest of 1, 2, 5, 10, 20, 50 … that is no less than x.
+func nice(x float64) int {
+	for ten := 1; ; ten *= 10 {
+		for _, n := range []int{1, 2, 5} {
+			if float64(n*ten) >= x {
+				return n * ten
+			}
+		}
+	}
 }
 
 // storeView is a store with its pictures.
