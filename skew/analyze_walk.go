@@ -24,17 +24,30 @@ type walker struct {
 	values    [][]float64 // the measure by partition at each of the counts
 }
 
-func (a *analysis) newWalker(partition int, values [][]float64) *walker {
-	w := &walker{partition: partition, keys: NewHeavyHitters(a.o.ExactKeys, 0), values: values}
+func (a *analysis) newWalker() *walker {
+	w := &walker{keys: NewHeavyHitters(a.o.ExactKeys, 0), values: a.newValues()}
 	if a.key != nil {
 		for i := range a.key.Fields {
 			w.cols = append(w.cols, NewHeavyHitters(a.o.ExactKeys, 0))
 			w.readers = append(w.readers, newColumnReader(a.key, i))
 		}
 	}
-	w.part.nulls = make([]float64, len(w.cols))
-	w.part.fits = make([]int64, len(a.subset))
 	return w
+}
+
+// begin makes a walker ready for a partition. It keeps the memory of the one
+// before.
+func (w *walker) begin(a *analysis, partition int) {
+	w.partition = partition
+	w.part = partial{nulls: make([]float64, len(w.cols)), fits: make([]int64, len(a.subset))}
+	w.sized = KeySizes{}
+	w.keys.reset()
+	for _, c := range w.cols {
+		c.reset()
+	}
+	for _, v := range w.values {
+		clear(v)
+	}
 }
 
 // newValues returns the measure by partition, 0 for all, at each of the counts.
@@ -53,9 +66,10 @@ func (a *analysis) walk(ctx context.Context, partitions []int) error {
 	if len(partitions) == 0 {
 		return nil
 	}
-	spare := sync.Pool{New: func() any { v := a.newValues(); return &v }}
+	spare := sync.Pool{New: func() any { return a.newWalker() }}
 	visit := func(p int, rows iter.Seq2[checkpoint.Grouped, error], emit func(*walker) bool) error {
-		w := a.newWalker(p, *spare.Get().(*[][]float64))
+		w := spare.Get().(*walker)
+		w.begin(a, p)
 		if err := w.walk(a, rows); err != nil {
 			return err
 		}
@@ -80,10 +94,7 @@ func (a *analysis) walk(ctx context.Context, partitions []int) error {
 			return err
 		}
 		a.merge(w)
-		for _, v := range w.values {
-			clear(v)
-		}
-		spare.Put(&w.values)
+		spare.Put(w)
 	}
 	return a.count(ctx, partitions)
 }

@@ -177,10 +177,11 @@ func (d *decoder) parts(o *origin) []partial {
 }
 
 func (e *encoder) heavy(h *HeavyHitters) {
+	h.settle()
 	e.ints(int64(h.exact), int64(h.counters), int64(h.limit), h.most)
 	e.bool(h.lossy)
 	e.floats(h.lowered, h.total)
-	e.uint(uint64(len(h.entries)))
+	e.uint(uint64(h.table.len()))
 	h.each(func(key []byte, weight float64, tag int) {
 		e.bytes(key)
 		e.floats(weight)
@@ -206,6 +207,7 @@ func (d *decoder) heavy(tags int) *HeavyHitters {
 		}
 		h.add(key, weight, tag)
 	}
+	h.settle()
 	h.lossy, h.lowered, h.total, h.most = lossy, lowered, total, most
 	return h
 }

@@ -33,12 +33,12 @@ type Heavy struct {
 // Algorithm for Identifying Frequent Items in Data Streams", IMC 2017), which
 // lowers many at a time and so costs a constant for each row.
 //
+// Keys are taken in a batch at a time: what a large table costs is waiting for
+// memory, and the waits of a batch overlap.
+//
 // Make one with [NewHeavyHitters]; it is not for concurrent use.
 type HeavyHitters struct {
-	seed     maphash.Seed
-	slots    []int32 // index+1 of an entry; open addressing, a power of two
-	entries  []heavyEntry
-	arena    []byte
+	table    heavyTable
 	exact    int // keys that are counted exactly
 	counters int // that are kept from then on
 	limit    int // of the two the one in force
@@ -46,15 +46,29 @@ type HeavyHitters struct {
 	total    float64
 	most     int64 // keys held at the most
 	lossy    bool
+
+	// What was added and is not in the table yet.
+	pending [heavyBatch]addition
+	waiting int
+	buf     []byte // the pending keys
 }
 
-type heavyEntry struct {
+// addition is a key with what is added for it.
+type addition struct {
+	key    []byte
 	hash   uint64
-	offset int
-	length int32
-	tag    int32
 	weight float64
+	tag    int32
 }
+
+const (
+	heavyBatch = 64
+	// heavyBuffer is how many bytes of keys wait at the most, beside one key.
+	heavyBuffer = 64 << 10
+)
+
+// heavySeed is that of all hashes, so that merging need not hash again.
+var heavySeed = maphash.MakeSeed()
 
 // The bounds that hold unless others are given: keys counted exactly, and
 // counters kept when there are more.
@@ -67,7 +81,7 @@ const (
 // from then on; 0 stands for [ExactKeys] and [HeavyCounters].
 func NewHeavyHitters(exact, counters int) *HeavyHitters {
 	exact, counters = cmp.Or(max(exact, 0), ExactKeys), cmp.Or(max(counters, 0), HeavyCounters)
-	return &HeavyHitters{seed: maphash.MakeSeed(), exact: exact, counters: counters, limit: exact}
+	return &HeavyHitters{exact: exact, counters: counters, limit: exact}
 }
 
 // Add adds a weight for a key. Weights that are not above 0, or not finite, are
@@ -79,54 +93,36 @@ func (h *HeavyHitters) add(key []byte, weight float64, tag int) {
 		return
 	}
 	h.total += weight
-	sum := maphash.Bytes(h.seed, key)
-	if e := h.find(sum, key); e != nil {
-		e.weight += weight
-		return
+	if h.waiting == heavyBatch || len(h.buf) > heavyBuffer {
+		h.settle()
 	}
-	if len(h.entries) >= h.limit {
-		h.lower()
-	}
-	if 4*(len(h.entries)+1) > 3*len(h.slots) {
-		h.rehash(max(64, 2*len(h.slots)))
-	}
-	h.entries = append(h.entries, heavyEntry{hash: sum, offset: len(h.arena), length: int32(len(key)), tag: int32(tag), weight: weight})
-	h.arena = append(h.arena, key...)
-	h.place(len(h.entries) - 1)
-	h.most = max(h.most, int64(len(h.entries)))
+	// Where this moves the buffer, the keys before stay where they are.
+	h.buf = append(h.buf, key...)
+	key = h.buf[len(h.buf)-len(key):]
+	h.pending[h.waiting] = addition{key, maphash.Bytes(heavySeed, key), weight, int32(tag)}
+	h.waiting++
 }
 
-func (h *HeavyHitters) key(e *heavyEntry) []byte {
-	return h.arena[e.offset : e.offset+int(e.length) : e.offset+int(e.length)]
+// settle takes in what is pending. It comes before every look at the table.
+func (h *HeavyHitters) settle() {
+	h.take(h.pending[:h.waiting])
+	h.waiting, h.buf = 0, h.buf[:0]
 }
 
-// find returns the key's entry, nil where it is not held.
-func (h *HeavyHitters) find(sum uint64, key []byte) *heavyEntry {
-	if len(h.slots) == 0 {
-		return nil
-	}
-	mask := uint64(len(h.slots) - 1)
-	for i := sum & mask; h.slots[i] != 0; i = (i + 1) & mask {
-		if e := &h.entries[h.slots[i]-1]; e.hash == sum && bytes.Equal(h.key(e), key) {
-			return e
+// take adds a batch to the table.
+func (h *HeavyHitters) take(batch []addition) {
+	h.table.touch(batch)
+	for i := range batch {
+		a := &batch[i]
+		if e := h.table.find(a.hash, a.key); e != nil {
+			e.weight += a.weight
+			continue
 		}
-	}
-	return nil
-}
-
-func (h *HeavyHitters) place(index int) {
-	mask := uint64(len(h.slots) - 1)
-	i := h.entries[index].hash & mask
-	for h.slots[i] != 0 {
-		i = (i + 1) & mask
-	}
-	h.slots[i] = int32(index + 1)
-}
-
-func (h *HeavyHitters) rehash(slots int) {
-	h.slots = make([]int32, slots)
-	for i := range h.entries {
-		h.place(i)
+		if h.table.len() >= h.limit {
+			h.lower()
+		}
+		h.table.add(a)
+		h.most = max(h.most, int64(h.table.len()))
 	}
 }
 
@@ -135,47 +131,47 @@ func (h *HeavyHitters) rehash(slots int) {
 func (h *HeavyHitters) lower() {
 	h.limit, h.lossy = h.counters, true
 	keep := h.counters / 2
-	weights := make([]float64, len(h.entries))
-	for i, e := range h.entries {
-		weights[i] = e.weight
+	weights := make([]float64, h.table.len())
+	for i := range weights {
+		weights[i] = h.table.entries[i].weight
 	}
 	slices.Sort(weights)
 	by := weights[max(0, len(weights)-1-keep)]
 	h.lowered += by
-	old, arena := h.entries, h.arena
-	h.entries, h.arena = make([]heavyEntry, 0, h.counters), nil
-	for _, e := range old {
-		if e.weight -= by; e.weight > 0 {
-			at := len(h.arena)
-			h.arena = append(h.arena, arena[e.offset:e.offset+int(e.length)]...)
-			e.offset = at
-			h.entries = append(h.entries, e)
-		}
-	}
-	slots := 64
-	for 3*slots < 4*(h.counters+1) {
-		slots *= 2
-	}
-	h.rehash(slots)
+	h.table.lower(by, h.counters)
+}
+
+// reset forgets everything, and keeps the memory.
+func (h *HeavyHitters) reset() {
+	h.table.reset()
+	h.limit, h.lowered, h.total, h.most, h.lossy = h.exact, 0, 0, 0, false
+	h.waiting, h.buf = 0, h.buf[:0]
 }
 
 // each calls fn with every key that is held and the least that it weighs.
 func (h *HeavyHitters) each(fn func(key []byte, weight float64, tag int)) {
-	for i := range h.entries {
-		e := &h.entries[i]
-		fn(h.key(e), e.weight, int(e.tag))
+	h.settle()
+	for i := range h.table.entries {
+		e := &h.table.entries[i]
+		fn(h.table.key(e), e.weight, int(e.tag))
 	}
 }
 
 // Merge adds what another has counted, which stays as it is. The errors add
 // up.
 func (h *HeavyHitters) Merge(o *HeavyHitters) {
-	held := 0.0
-	o.each(func(key []byte, weight float64, tag int) {
-		h.add(key, weight, tag)
-		held += weight
-	})
-	h.total += o.total - held // what the other has dropped
+	h.settle()
+	o.settle()
+	var batch [heavyBatch]addition
+	for from := 0; from < o.table.len(); from += heavyBatch {
+		n := min(heavyBatch, o.table.len()-from)
+		for i := range n {
+			e := &o.table.entries[from+i]
+			batch[i] = addition{o.table.key(e), e.hash, e.weight, e.tag}
+		}
+		h.take(batch[:n])
+	}
+	h.total += o.total // with what the other has dropped
 	h.lowered += o.lowered
 	h.lossy = h.lossy || o.lossy
 	h.most = max(h.most, o.most)
@@ -186,23 +182,31 @@ func (h *HeavyHitters) Total() float64 { return h.total }
 
 // Distinct returns the number of different keys, and whether that is exact; if
 // not, there are more than it says.
-func (h *HeavyHitters) Distinct() (int64, bool) { return h.most, !h.lossy }
+func (h *HeavyHitters) Distinct() (int64, bool) {
+	h.settle()
+	return h.most, !h.lossy
+}
 
 // Error returns by how much a weight can be too high: 0 while counting is
 // exact. A key that is not among [HeavyHitters.Top] weighs no more.
-func (h *HeavyHitters) Error() float64 { return h.lowered }
+func (h *HeavyHitters) Error() float64 {
+	h.settle()
+	return h.lowered
+}
 
 // Top returns the k keys with the largest weights, the largest first; of equal
 // ones the lower key comes first.
 func (h *HeavyHitters) Top(k int) []Heavy {
+	h.settle()
+	t := &h.table
 	order := func(a, b *heavyEntry) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), bytes.Compare(h.key(a), h.key(b)))
+		return cmp.Or(cmp.Compare(b.weight, a.weight), bytes.Compare(t.key(a), t.key(b)))
 	}
 	k = max(k, 0)
 	// The k largest so far, in order; few entries get in.
 	var top []*heavyEntry
-	for i := range h.entries {
-		e := &h.entries[i]
+	for i := range t.entries {
+		e := &t.entries[i]
 		if len(top) == k && (k == 0 || order(e, top[k-1]) > 0) {
 			continue
 		}
@@ -212,7 +216,7 @@ func (h *HeavyHitters) Top(k int) []Heavy {
 	}
 	var out []Heavy
 	for _, e := range top {
-		out = append(out, Heavy{Key: bytes.Clone(h.key(e)), Weight: e.weight + h.lowered, Error: h.lowered, tag: int(e.tag)})
+		out = append(out, Heavy{Key: bytes.Clone(t.key(e)), Weight: e.weight + h.lowered, Error: h.lowered, tag: int(e.tag)})
 	}
 	return out
 }
