@@ -13,12 +13,36 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/provider"
 )
 
+// found is what a walk hands on: the values of a key column that it has counted
+// so far, or in the end the walker with all the rest.
+type found struct {
+	column int
+	values *HeavyHitters
+	walker *walker
+}
+
+// Size implements statestore.Sized.
+func (f found) Size() int64 {
+	if f.values == nil {
+		return 0
+	}
+	return f.values.table.size()
+}
+
+// The values of a column are handed on when there are so many, or when they take
+// so many bytes: so that the table they are counted in stays in the processor's
+// cache, and a walk takes no more memory the more values there are.
+const (
+	handedValues = 32 << 10
+	handedBytes  = 4 << 20
+)
+
 // walker is what the walk of one partition gathers.
 type walker struct {
 	partition int
 	part      partial
 	keys      *HeavyHitters
-	cols      []*HeavyHitters
+	cols      []*HeavyHitters // of what was not handed on
 	readers   []*columnReader
 	sized     KeySizes
 	values    [][]float64 // the measure by partition at each of the counts
@@ -28,12 +52,16 @@ func (a *analysis) newWalker() *walker {
 	w := &walker{keys: NewHeavyHitters(a.o.ExactKeys, 0), values: a.newValues()}
 	if a.key != nil {
 		for i := range a.key.Fields {
-			w.cols = append(w.cols, NewHeavyHitters(a.o.ExactKeys, 0))
+			w.cols = append(w.cols, newColumnCounter())
 			w.readers = append(w.readers, newColumnReader(a.key, i))
 		}
 	}
 	return w
 }
+
+// newColumnCounter returns what counts the values of a column until they are
+// handed on: exactly.
+func newColumnCounter() *HeavyHitters { return NewHeavyHitters(2*handedValues, 0) }
 
 // begin makes a walker ready for a partition. It keeps the memory of the one
 // before.
@@ -67,40 +95,56 @@ func (a *analysis) walk(ctx context.Context, partitions []int) error {
 		return nil
 	}
 	spare := sync.Pool{New: func() any { return a.newWalker() }}
-	visit := func(p int, rows iter.Seq2[checkpoint.Grouped, error], emit func(*walker) bool) error {
+	counters := sync.Pool{New: func() any { return newColumnCounter() }}
+	visit := func(ctx context.Context, p int, rows iter.Seq2[checkpoint.Grouped, error], emit func(found) bool) error {
 		w := spare.Get().(*walker)
 		w.begin(a, p)
-		if err := w.walk(a, rows); err != nil {
-			return err
+		err := w.walk(a, rows, func(column int) error {
+			if !emit(found{column: column, values: w.cols[column]}) {
+				return context.Cause(ctx)
+			}
+			w.cols[column] = counters.Get().(*HeavyHitters)
+			return nil
+		})
+		if err == nil {
+			emit(found{walker: w})
 		}
-		emit(w)
-		return nil
+		return err
 	}
 	opts := append(slices.Clip(a.opts), checkpoint.Workers(a.o.Workers), checkpoint.Partitions(partitions...))
-	walks := checkpoint.Scan(ctx, a.store, func(_ context.Context, p int, rows iter.Seq2[[]statestore.Entry, error], emit func(*walker) bool) error {
-		return visit(p, a.grouped(rows), emit)
+	walks := checkpoint.Scan(ctx, a.store, func(ctx context.Context, p int, rows iter.Seq2[[]statestore.Entry, error], emit func(found) bool) error {
+		return visit(ctx, p, a.grouped(rows), emit)
 	}, opts...)
 	if a.o.Measure == ByChanges {
-		walks = checkpoint.Walk(ctx, a.store, func(ctx context.Context, p int, emit func(*walker) bool) error {
+		walks = checkpoint.Walk(ctx, a.store, func(ctx context.Context, p int, emit func(found) bool) error {
 			var missing []int64
-			return visit(p, a.changes(ctx, p, &missing), func(w *walker) bool {
-				w.part.missing = missing
-				return emit(w)
+			return visit(ctx, p, a.changes(ctx, p, &missing), func(f found) bool {
+				if f.walker != nil {
+					f.walker.part.missing = missing
+				}
+				return emit(f)
 			})
 		}, opts...)
 	}
-	for w, err := range walks {
-		if err != nil {
+	for f, err := range walks {
+		switch {
+		case err != nil:
 			return err
+		case f.values != nil:
+			a.cols[f.column].Merge(f.values)
+			f.values.reset()
+			counters.Put(f.values)
+		default:
+			a.merge(f.walker)
+			spare.Put(f.walker)
 		}
-		a.merge(w)
-		spare.Put(w)
 	}
 	return a.count(ctx, partitions)
 }
 
-// walk walks one partition.
-func (w *walker) walk(a *analysis, rows iter.Seq2[checkpoint.Grouped, error]) error {
+// walk walks one partition. handOn takes the values of a column, and leaves
+// another counter in its place.
+func (w *walker) walk(a *analysis, rows iter.Seq2[checkpoint.Grouped, error], handOn func(column int) error) error {
 	part := &w.part
 	for g, err := range rows {
 		if err != nil {
@@ -118,7 +162,7 @@ func (w *walker) walk(a *analysis, rows iter.Seq2[checkpoint.Grouped, error]) er
 		if a.key == nil {
 			continue
 		}
-		if err := w.look(a, g.Key, weight); err != nil {
+		if err := w.look(a, g.Key, weight, handOn); err != nil {
 			return err
 		}
 		if a.hasher == nil {
@@ -132,7 +176,7 @@ func (w *walker) walk(a *analysis, rows iter.Seq2[checkpoint.Grouped, error]) er
 }
 
 // look takes a key in, as a whole and column by column.
-func (w *walker) look(a *analysis, key []byte, weight float64) error {
+func (w *walker) look(a *analysis, key []byte, weight float64, handOn func(column int) error) error {
 	part := &w.part
 	if !a.alike {
 		w.keys.add(key, weight, w.partition)
@@ -148,6 +192,11 @@ func (w *walker) look(a *analysis, key []byte, weight float64) error {
 			part.nulls[i] += weight
 		}
 		w.cols[i].add(v, weight, 0)
+		if t := &w.cols[i].table; t.len() >= handedValues || t.arena.bytes >= handedBytes {
+			if err := handOn(i); err != nil {
+				return err
+			}
+		}
 	}
 	if nulls > 0 && nulls == len(w.readers) {
 		part.nullKey += weight

@@ -131,10 +131,8 @@ func (h *HeavyHitters) take(batch []addition) {
 func (h *HeavyHitters) lower() {
 	h.limit, h.lossy = h.counters, true
 	keep := h.counters / 2
-	weights := make([]float64, h.table.len())
-	for i := range weights {
-		weights[i] = h.table.entries[i].weight
-	}
+	weights := make([]float64, 0, h.table.len())
+	h.table.each(func(e *heavyEntry) { weights = append(weights, e.weight) })
 	slices.Sort(weights)
 	by := weights[max(0, len(weights)-1-keep)]
 	h.lowered += by
@@ -151,10 +149,7 @@ func (h *HeavyHitters) reset() {
 // each calls fn with every key that is held and the least that it weighs.
 func (h *HeavyHitters) each(fn func(key []byte, weight float64, tag int)) {
 	h.settle()
-	for i := range h.table.entries {
-		e := &h.table.entries[i]
-		fn(h.table.key(e), e.weight, int(e.tag))
-	}
+	h.table.each(func(e *heavyEntry) { fn(h.table.key(e), e.weight, int(e.tag)) })
 }
 
 // Merge adds what another has counted, which stays as it is. The errors add
@@ -166,7 +161,7 @@ func (h *HeavyHitters) Merge(o *HeavyHitters) {
 	for from := 0; from < o.table.len(); from += heavyBatch {
 		n := min(heavyBatch, o.table.len()-from)
 		for i := range n {
-			e := &o.table.entries[from+i]
+			e := o.table.entry(from + i)
 			batch[i] = addition{o.table.key(e), e.hash, e.weight, e.tag}
 		}
 		h.take(batch[:n])
@@ -205,15 +200,14 @@ func (h *HeavyHitters) Top(k int) []Heavy {
 	k = max(k, 0)
 	// The k largest so far, in order; few entries get in.
 	var top []*heavyEntry
-	for i := range t.entries {
-		e := &t.entries[i]
+	t.each(func(e *heavyEntry) {
 		if len(top) == k && (k == 0 || order(e, top[k-1]) > 0) {
-			continue
+			return
 		}
 		at, _ := slices.BinarySearchFunc(top, e, order)
 		top = slices.Insert(top, at, e)
 		top = top[:min(len(top), k)]
-	}
+	})
 	var out []Heavy
 	for _, e := range top {
 		out = append(out, Heavy{Key: bytes.Clone(t.key(e)), Weight: e.weight + h.lowered, Error: h.lowered, tag: int(e.tag)})

@@ -14,16 +14,18 @@ import (
 // The high bits also say where a key's slot is, so that a table grows by
 // copying the slots from the first to the last.
 type heavyTable struct {
-	slots   []uint64 // open addressing with linear probing; a power of two
-	shift   uint     // of a hash, to get its slot
-	entries []heavyEntry
-	arena   []byte
+	slots   []uint64       // open addressing with linear probing; a power of two
+	shift   uint           // of a hash, to get its slot
+	entries [][]heavyEntry // chunks; those behind the ones in use are spare
+	held    int            // entries in all
+	arena   arena
+	spare   arena  // the one before, empty
 	touched uint64 // of no meaning: what was read to have it in the cache
 }
 
 type heavyEntry struct {
 	hash   uint64
-	offset int
+	place  int // of the key in the arena
 	length int32
 	tag    int32
 	weight float64
@@ -31,10 +33,27 @@ type heavyEntry struct {
 
 const heavyIndex = 1<<32 - 1
 
-func (t *heavyTable) len() int { return len(t.entries) }
+const (
+	entryBits  = 10
+	entryChunk = 1 << entryBits
+)
 
-func (t *heavyTable) key(e *heavyEntry) []byte {
-	return t.arena[e.offset : e.offset+int(e.length) : e.offset+int(e.length)]
+func (t *heavyTable) len() int { return t.held }
+
+func (t *heavyTable) entry(i int) *heavyEntry { return &t.entries[i>>entryBits][i&(entryChunk-1)] }
+
+func (t *heavyTable) key(e *heavyEntry) []byte { return t.arena.get(e.place, e.length) }
+
+// each calls fn with every entry.
+func (t *heavyTable) each(fn func(e *heavyEntry)) {
+	for i := range t.held {
+		fn(t.entry(i))
+	}
+}
+
+// size returns the bytes that the table takes.
+func (t *heavyTable) size() int64 {
+	return int64(8*len(t.slots) + 32*t.held + t.arena.bytes)
 }
 
 // touch reads what will be looked at for a batch, so that the waits for it
@@ -58,7 +77,7 @@ func (t *heavyTable) find(hash uint64, key []byte) *heavyEntry {
 		if t.slots[i]>>32 != hash>>32 {
 			continue
 		}
-		if e := &t.entries[t.slots[i]&heavyIndex-1]; e.hash == hash && bytes.Equal(t.key(e), key) {
+		if e := t.entry(int(t.slots[i]&heavyIndex - 1)); e.hash == hash && bytes.Equal(t.key(e), key) {
 			return e
 		}
 	}
@@ -67,12 +86,15 @@ func (t *heavyTable) find(hash uint64, key []byte) *heavyEntry {
 
 // add adds a key that is not held.
 func (t *heavyTable) add(a *addition) {
-	if 4*(len(t.entries)+1) > 3*len(t.slots) {
-		t.resize(slotsFor(len(t.entries) + 1))
+	if 4*(t.held+1) > 3*len(t.slots) {
+		t.resize(slotsFor(t.held + 1))
 	}
-	t.entries = append(t.entries, heavyEntry{hash: a.hash, offset: len(t.arena), length: int32(len(a.key)), tag: a.tag, weight: a.weight})
-	t.arena = append(t.arena, a.key...)
-	t.place(a.hash&^heavyIndex | uint64(len(t.entries)))
+	if t.held == len(t.entries)*entryChunk {
+		t.entries = append(t.entries, make([]heavyEntry, entryChunk))
+	}
+	*t.entry(t.held) = heavyEntry{hash: a.hash, place: t.arena.put(a.key), length: int32(len(a.key)), tag: a.tag, weight: a.weight}
+	t.held++
+	t.place(a.hash&^heavyIndex | uint64(t.held))
 }
 
 // place puts a slot where it belongs.
@@ -112,32 +134,36 @@ func (t *heavyTable) resize(n int) {
 // lower takes so much off every weight, and drops what falls to 0. From then on
 // the table is one for so many keys.
 func (t *heavyTable) lower(by float64, keys int) {
-	entries, arena := t.entries[:0], t.arena[:0]
-	for _, e := range t.entries {
+	kept := 0
+	t.each(func(e *heavyEntry) {
 		if e.weight -= by; e.weight > 0 {
-			key := t.key(&e)
-			e.offset = len(arena)
-			arena = append(arena, key...) // they only move down
-			entries = append(entries, e)
+			to := t.entry(kept)
+			*to = *e
+			to.place = t.spare.put(t.key(e))
+			kept++
 		}
+	})
+	t.held = kept
+	t.entries = slices.Clip(t.entries[:min(len(t.entries), (keys+entryChunk-1)/entryChunk)])
+	t.arena, t.spare = t.spare, t.arena
+	if t.spare.bytes > 4*t.arena.bytes {
+		t.spare = arena{}
 	}
-	if cap(entries) > 4*keys {
-		entries, arena = slices.Clone(entries), bytes.Clone(arena)
-	}
-	t.entries, t.arena = entries, arena
+	t.spare.reset()
 	size := slotsFor(keys)
 	if size < len(t.slots) {
 		t.slots = nil
 	}
 	t.resize(size)
 	clear(t.slots)
-	for i := range entries {
-		t.place(entries[i].hash&^heavyIndex | uint64(i+1))
+	for i := range t.held {
+		t.place(t.entry(i).hash&^heavyIndex | uint64(i+1))
 	}
 }
 
 // reset empties the table, and keeps the memory.
 func (t *heavyTable) reset() {
 	clear(t.slots)
-	t.entries, t.arena = t.entries[:0], t.arena[:0]
+	t.held = 0
+	t.arena.reset()
 }

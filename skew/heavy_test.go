@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -110,5 +111,40 @@ func BenchmarkHeavyHitters(b *testing.B) {
 				h.Add(keys[i&(1<<16-1)], 1)
 			}
 		})
+	}
+}
+
+// Keys of every length, longer than a chunk of the arena too, in a sketch that
+// is used again: as a map counts them.
+func TestHeavyHittersReset(t *testing.T) {
+	h := NewHeavyHitters(3000, 100)
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		h.reset()
+		truth := map[string]float64{}
+		for range 1 + r.IntN(6000) {
+			k := fmt.Sprint(r.IntN(2500))
+			if r.IntN(200) == 0 {
+				k += strings.Repeat("long", r.IntN(arenaChunk/2))
+			}
+			h.Add([]byte(k), 1)
+			truth[k]++
+		}
+		n, exact := h.Distinct()
+		assert.True(t, exact)
+		assert.EqualValues(t, len(truth), n)
+		assert.Zero(t, h.Error())
+		got := map[string]float64{}
+		for _, x := range h.Top(len(truth)) {
+			got[string(x.Key)] = x.Weight
+		}
+		assert.Equal(t, truth, got)
+		if seed%2 == 0 { // into the lossy state and back
+			for i := range 5000 {
+				h.Add(fmt.Append(nil, "other", i), 1)
+			}
+			_, exact = h.Distinct()
+			assert.False(t, exact)
+		}
 	}
 }

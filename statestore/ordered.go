@@ -24,6 +24,28 @@ type handling[T any] struct {
 // plain is the handling of items that need none.
 func plain[T any]() handling[T] { return handling[T]{drop: func(T) {}} }
 
+// Sized is what the items of [Walk] and [Scan] may be: then a visit that is
+// ahead of its turn does not wait after two of them, but when those of all
+// visits take more than 16 MiB for each worker.
+type Sized interface {
+	// Size returns how many bytes an item takes. It does not change.
+	Size() int64
+}
+
+// emitted is the handling of what visits emit.
+func emitted[T any](r *read) handling[T] {
+	h := plain[T]()
+	var zero T
+	if _, ok := any(zero).(Sized); ok {
+		h.size = func(item T) int64 { return any(item).(Sized).Size() }
+		h.ahead = bytesAhead * int64(r.workers)
+	}
+	return h
+}
+
+// bytesAhead is how many bytes may wait for their turn for each worker.
+const bytesAhead = 16 << 20
+
 // ordered runs produce for 0 … n-1, at most workers at a time, and yields what
 // they emit in the order of the index, whatever the timing. A producer that is
 // ahead of its turn waits when too much does. The first error ends the sequence.

@@ -125,13 +125,9 @@ func (r *read) handling() handling[arrow.Record] {
 			}
 			return n
 		},
-		ahead: recordsAhead * int64(r.workers),
+		ahead: bytesAhead * int64(r.workers),
 	}
 }
-
-// recordsAhead is how many bytes of records may wait for their turn for each
-// worker.
-const recordsAhead = 16 << 20
 
 // send makes a record and hands it on.
 func (s *Store) send(ctx context.Context, partition int, emit func(arrow.Record) bool, record func() (arrow.Record, error)) error {

@@ -31,7 +31,7 @@ func scan[T any](ctx context.Context, s *Store, r *read, ids []int, opts []Optio
 	sorted.anyOrder = false
 	return aheadOf(ctx, s, &sorted, ids, func(ctx context.Context, i int, lane Option, emit func(T) bool) error {
 		return visit(ctx, ids[i], s.Batches(ctx, ids[i], append(slices.Clip(opts), lane)...), r, emit)
-	}, plain[T]())
+	}, emitted[T](r))
 }
 
 // aheadOf is ordered over the partitions of a request, with their files

@@ -98,7 +98,7 @@ func (l *line) peak() int64 {
 func measure(ctx context.Context, o options, s state, dir, temp string) error {
 	var lines []*line
 	for _, w := range slices.Compact([]int{1, o.workers}) {
-		for _, what := range []string{"limit", "counts", "records", "parquet"} {
+		for _, what := range []string{"limit", "counts", "skew", "records", "parquet"} {
 			lines = append(lines, newLine(what, w, dir))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/checkpoint/parquetexport"
+	"github.com/sparkstate/sparkstate/skew"
 	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/statetest"
 )
@@ -30,6 +31,7 @@ var works = map[string]func(dir string, workers int) error{
 	"counts":  counts,
 	"records": records,
 	"parquet": parquet,
+	"skew":    analysis,
 }
 
 func work(args []string) error {
@@ -41,7 +43,7 @@ func work(args []string) error {
 		return l.Write(statetest.Dir(args[2]))
 	}
 	if len(args) != 3 || works[args[0]] == nil {
-		return errors.New("usage: bench work limit|counts|records|parquet PROCESSORS CHECKPOINT")
+		return errors.New("usage: bench work limit|counts|records|parquet|skew PROCESSORS CHECKPOINT")
 	}
 	workers, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -144,6 +146,21 @@ func records(dir string, workers int) error {
 		rec.Release()
 	}
 	fmt.Println(total)
+	return cp.Close()
+}
+
+// analysis judges the skew: with the largest keys, the values of every column,
+// and what other numbers of partitions would do.
+func analysis(dir string, workers int) error {
+	cp, s, err := open(dir)
+	if err != nil {
+		return err
+	}
+	r, err := skew.Analyze(context.Background(), s, skew.Options{Workers: workers})
+	if err != nil {
+		return err
+	}
+	fmt.Println(r.Verdict)
 	return cp.Close()
 }
 
