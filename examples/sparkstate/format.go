@@ -66,7 +66,10 @@ func (c cell) plain(null string) string {
 	switch {
 	case string(c) == "null":
 		return null
-	case len(c) > 0 && c[0] == '"':
+	case len(c) > 1 && c[0] == '"':
+		if bytes.IndexByte(c, '\\') < 0 { // nearly all
+			return string(c[1 : len(c)-1])
+		}
 		var s string
 		if json.Unmarshal(c, &s) == nil {
 			return s
