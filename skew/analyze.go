@@ -41,9 +41,10 @@ type Options struct {
 // Analyze walks the rows of a store once, as of a batch, and says how unevenly
 // they are spread, whether that is chance, what causes it, and what would help.
 //
-// Memory holds up to ExactKeys keys, and values of each key column, of the
-// whole store, and those of as many partitions as there are workers; where
-// there are more, the heaviest are estimated, with the error reported.
+// Memory holds up to ExactKeys values of each key column, some 70 bytes for each;
+// where there are more, the heaviest are estimated, with the error reported. Where
+// keys have several rows it holds as many keys, and those of as many partitions
+// as there are workers.
 func Analyze(ctx context.Context, s *checkpoint.Store, o Options, opts ...checkpoint.Option) (*Report, error) {
 	a, err := newAnalysis(ctx, s, o, opts)
 	if err != nil {
