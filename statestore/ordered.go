@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// producer makes the items of index i. It stops where emit returns false.
+// producer makes the items of index i. It stops where emit returns false, with
+// or without an error.
 type producer[T any] func(ctx context.Context, i int, emit func(T) bool) error
 
 // handling says what is done with the items of producers.
@@ -152,6 +153,7 @@ func (q *turns[T]) put(ctx context.Context, l *turn[T], item T) bool {
 		q.changed.Wait()
 	}
 	if ctx.Err() != nil {
+		l.err = context.Cause(ctx) // of a producer that does not say so too
 		return false
 	}
 	l.items = append(l.items, item)
@@ -170,7 +172,10 @@ func (q *turns[T]) count(item T, sign int64) {
 func (q *turns[T]) end(l *turn[T], err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l.done, l.err = true, err
+	l.done = true
+	if err != nil {
+		l.err = err
+	}
 	q.changed.Broadcast()
 }
 

@@ -119,6 +119,23 @@ func TestOrderedCancelled(t *testing.T) {
 	assert.ErrorIs(t, last, context.Canceled)
 }
 
+// A producer that was cut short is not taken for one that had no more, even if
+// it returns no error and is the last.
+func TestOrderedCutShort(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var last error
+	for _, err := range ordered(ctx, 1, 1, func(_ context.Context, _ int, emit func(int) bool) error {
+		emit(1)
+		cancel()
+		emit(2)
+		return nil
+	}, plain[int]()) {
+		last = err
+	}
+	assert.ErrorIs(t, last, context.Canceled)
+}
+
 // Producers that are ahead of their turn go on until too much waits, and what
 // waits when the sequence ends is dropped.
 func TestOrderedAhead(t *testing.T) {
