@@ -3,7 +3,6 @@ package hdfs
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"hash/maphash"
 	"math/bits"
 	"sync"
@@ -65,8 +64,8 @@ const (
 	tagBits    = 32
 	placeMask  = 1<<(64-tagBits) - 1
 	recordHead = 8
-	// maxChunks is how many of them a slot can tell apart: 32 GiB.
-	maxChunks = 8 << (64 - tagBits) >> chunkBits
+	// maxChunks is how many of them a slot can tell apart: just under 32 GiB.
+	maxChunks = 8 * placeMask >> chunkBits
 
 	// removed is the value length of a remove.
 	removed = 0xFFFFFFFF
@@ -321,8 +320,8 @@ func (t *table) store(r *provider.Entry) (uint64, error) {
 // chunk returns an empty chunk that has room for n bytes.
 func (t *table) chunk(n int) ([]byte, error) {
 	if len(t.arena) == maxChunks {
-		return nil, &provider.FileError{Offset: -1, Kind: provider.ErrTooLarge,
-			Detail: fmt.Sprintf("the change sets touch more than %d GiB of rows of one partition", maxChunks>>(30-chunkBits))}
+		return nil, &provider.FileError{Offset: -1, Kind: provider.ErrUnsupported,
+			Detail: "the rows of one partition that the change sets touch need 32 GiB of memory and more"}
 	}
 	size := minChunkSize
 	if last := len(t.arena) - 1; last >= 0 {

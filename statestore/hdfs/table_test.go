@@ -120,6 +120,21 @@ func TestTableBudget(t *testing.T) {
 	require.NoError(t, b.Take(100_000))
 }
 
+// The last place that a slot can tell is not passed.
+func TestTableFull(t *testing.T) {
+	last := uint64(maxChunks)<<chunkBits - 8
+	const hash = 0xfedcba98_76543210
+	require.Equal(t, last, place(slot(hash, last)))
+	require.EqualValues(t, hash>>tagBits, slot(hash, last)>>tagBits)
+
+	tab := newTable(nil)
+	tab.olderFile()
+	tab.arena = make([][]byte, maxChunks)
+	_, err := tab.store(&provider.Entry{Key: row("key")})
+	require.ErrorIs(t, err, provider.ErrUnsupported)
+	require.NotErrorIs(t, err, provider.ErrDamaged)
+}
+
 // TestTableMemory holds what the table takes against what it holds.
 func TestTableMemory(t *testing.T) {
 	b := provider.NewBudget(1 << 40)
