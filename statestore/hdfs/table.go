@@ -111,8 +111,7 @@ func (t *table) close() {
 	}
 	giveBackSlots(t.slots)
 	t.arena, t.slots, t.used = nil, nil, 0
-	t.budget.Release(t.taken)
-	t.taken = 0
+	t.release(t.taken)
 }
 
 // len returns the number of keys that the table knows of, removed ones too.
@@ -251,7 +250,7 @@ func (t *table) grow(n int) error {
 	for n*8 > size*5 {
 		size *= 2
 	}
-	if err := t.take(int64(8 * (size - len(t.slots)))); err != nil {
+	if err := t.take(int64(8 * size)); err != nil {
 		return err
 	}
 	old, log := t.slots, bits.TrailingZeros(uint(size))
@@ -268,6 +267,7 @@ func (t *table) grow(n int) error {
 		t.slots[at] = s
 	}
 	giveBackSlots(old)
+	t.release(int64(8 * len(old)))
 	return nil
 }
 
@@ -278,6 +278,12 @@ func (t *table) take(n int64) error {
 	}
 	t.taken += n
 	return nil
+}
+
+// release gives memory back to the budget.
+func (t *table) release(n int64) {
+	t.budget.Release(n)
+	t.taken -= n
 }
 
 // replace writes a record over an older one of the same key and file, if it is

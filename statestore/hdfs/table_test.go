@@ -120,6 +120,23 @@ func TestTableBudget(t *testing.T) {
 	require.NoError(t, b.Take(100_000))
 }
 
+// While a table grows, both arrays of slots are there.
+func TestTableBudgetOfGrowth(t *testing.T) {
+	b := provider.NewBudget(8*(64+128) - 1)
+	tab := newTable(b)
+	require.NoError(t, tab.grow(40))
+	require.ErrorIs(t, tab.grow(41), provider.ErrMemory)
+	require.Len(t, tab.slots, 64, "it is as it was")
+	tab.close()
+	b = provider.NewBudget(8 * (64 + 128))
+	tab = newTable(b)
+	require.NoError(t, tab.grow(40))
+	require.NoError(t, tab.grow(41))
+	require.NoError(t, b.Take(8*64), "the old one is given back")
+	tab.close()
+	require.NoError(t, b.Take(8*128))
+}
+
 // The last place that a slot can tell is not passed.
 func TestTableFull(t *testing.T) {
 	last := uint64(maxChunks)<<chunkBits - 8
