@@ -3,6 +3,7 @@ package hdfs
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -98,6 +99,42 @@ func TestTableEqualsMap(t *testing.T) {
 			require.Equal(t, left, kept)
 		}
 		tab.close()
+	}
+}
+
+// Keys that all belong in the last slot follow each other beyond the end of the
+// array to its start, before and after the table has grown.
+func TestTableWraps(t *testing.T) {
+	tab := newTable(nil)
+	defer tab.close()
+	tab.olderFile()
+	var keys [][]byte
+	for i := 0; len(keys) < 300; i++ {
+		if k := row(fmt.Sprint(i)); maphash.Bytes(tab.seed, k)>>55 == 1<<9-1 {
+			keys = append(keys, k)
+		}
+	}
+	for i, k := range keys {
+		require.NoError(t, tab.add([]provider.Entry{{Key: k, Value: k}}))
+		for _, known := range keys[:i+1] {
+			v, ok := tab.get(known)
+			require.True(t, ok)
+			require.Equal(t, known, v)
+		}
+	}
+	require.Equal(t, len(keys), tab.len())
+	require.NotZero(t, tab.slots[0])
+	for len(keys) > 0 {
+		n := min(batchLen, len(keys))
+		var batch []provider.Entry
+		for _, k := range keys[:n] {
+			batch = append(batch, provider.Entry{Key: k}, provider.Entry{Key: append(row("not"), k...)})
+		}
+		batch = batch[:min(len(batch), batchLen)]
+		for _, e := range tab.without(batch) {
+			require.Equal(t, row("not"), e.Key[:8])
+		}
+		keys = keys[n:]
 	}
 }
 
