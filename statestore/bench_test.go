@@ -118,7 +118,7 @@ func BenchmarkLimit(b *testing.B) {
 // BenchmarkCodecs is the limit and the counting of a snapshot for each codec,
 // with one worker.
 func BenchmarkCodecs(b *testing.B) {
-	for _, c := range []codec.Codec{codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd, codec.None} {
+	for _, c := range codec.All() {
 		b.Run(c.String()+"/limit", func(b *testing.B) {
 			dir, _ := bench(b, c, true)
 			files := filesOf(b, dir, 0)

@@ -36,7 +36,7 @@ func main() {
 	flag.IntVar(&o.keys, "keys", 6_000_000, "keys of the state")
 	flag.IntVar(&o.partitions, "partitions", 16, "partitions of the state")
 	flag.Float64Var(&o.touched, "touched", 0.1, "share of the keys that the deltas on top of the snapshot change")
-	flag.StringVar(&o.codec, "codec", "lz4", "compression: lz4, lzf, snappy, zstd, none")
+	flag.StringVar(&o.codec, "codec", "lz4", fmt.Sprintf("compression: one of %v", codec.Compressions()))
 	flag.IntVar(&o.runs, "runs", 5, "runs of each")
 	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "processors to use")
 	flag.StringVar(&o.spark, "spark", "", "Python with PySpark; without it Spark is not measured")

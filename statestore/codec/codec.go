@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,8 @@ const (
 )
 
 // formats is the table of what the package reads and writes. A new codec is a
-// file with its format, a name above and a line here.
+// file with its format, a name above and a line here; whatever goes through all
+// of them asks [All] or [Compressions].
 var formats = [...]format{
 	None:   noneFormat,
 	LZ4:    lz4Format,
@@ -57,9 +59,16 @@ type format struct {
 	// checksummed is whether the format notices a changed payload.
 	checksummed bool
 
+	// blocks are the sizes of block, in bytes, that a writer can be asked for.
+	blocks sizes
+
 	newDecoder func(src *source, cfg config) decoder
+	// newEncoder makes an encoder for blocks of one of those sizes.
 	newEncoder func(blockSize int) (encoder, error)
 }
+
+// sizes are the least, the usual and the largest size of something.
+type sizes struct{ least, usual, most int }
 
 // decoder decodes files of one format, one after the other.
 type decoder interface {
@@ -76,8 +85,6 @@ type decoder interface {
 
 // encoder encodes the blocks of one format. It keeps no bytes between calls.
 type encoder interface {
-	// blockSize is how many bytes make a full block.
-	blockSize() int
 	// start begins a new file in w.
 	start(w io.Writer) error
 	// block writes one block, full but for the last one of a file.
@@ -112,6 +119,32 @@ func (c Codec) String() string {
 func (c Codec) Checksummed() bool {
 	f := c.lookup()
 	return f != nil && f.checksummed
+}
+
+// All returns every codec that can be read and written, [None] included.
+func All() []Codec {
+	var out []Codec
+	for c := range formats {
+		if Codec(c).lookup() != nil {
+			out = append(out, Codec(c))
+		}
+	}
+	return out
+}
+
+// Compressions returns the codecs that Spark can be told to use, those whose
+// names [Parse] reads: all but [None].
+func Compressions() []Codec {
+	return slices.DeleteFunc(All(), func(c Codec) bool { return formats[c].class == "" })
+}
+
+// BlockSizes returns the least, the usual and the largest size, in bytes, of a
+// block that [NewWriter] can be asked for. They are 0 for what has no blocks.
+func (c Codec) BlockSizes() (least, usual, most int) {
+	if f := c.lookup(); f != nil {
+		return f.blocks.least, f.blocks.usual, f.blocks.most
+	}
+	return 0, 0, 0
 }
 
 // Parse reads the value of Spark's conf
@@ -157,6 +190,15 @@ func startsWith(magic string) func([]byte, int64) bool {
 	return func(head []byte, _ int64) bool {
 		return len(head) >= len(magic) && string(head[:len(magic)]) == magic
 	}
+}
+
+// names lists codecs for people: lz4, lzf, snappy, zstd.
+func names(codecs []Codec) string {
+	out := make([]string, len(codecs))
+	for i, c := range codecs {
+		out[i] = c.String()
+	}
+	return strings.Join(out, ", ")
 }
 
 // cutMagic reports whether head, all of a file and of no known kind, is some

@@ -2,6 +2,8 @@ package codec
 
 import (
 	"encoding/binary"
+	"fmt"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +49,34 @@ func TestString(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c, got)
 	}
+}
+
+// What the writer says of its blocks it keeps to.
+func TestBlockSizes(t *testing.T) {
+	for _, c := range compressed {
+		least, usual, most := c.BlockSizes()
+		for _, size := range []int{least, usual, most, 0} {
+			_, err := NewWriter(io.Discard, c, size)
+			require.NoError(t, err, "%v %d", c, size)
+		}
+		for _, size := range []int{-1, least - 1, most + 1} {
+			if size == 0 {
+				continue // that is the usual one
+			}
+			_, err := NewWriter(io.Discard, c, size)
+			require.ErrorContains(t, err, fmt.Sprintf("codec: %v blocks are of %d to %d bytes, not %d", c, least, most, size))
+		}
+		require.Equal(t, encode(t, c, usual, rows(3000)), encode(t, c, 0, rows(3000)))
+	}
+	for _, c := range []Codec{Unknown, None, 99} {
+		least, usual, most := c.BlockSizes()
+		require.Zero(t, least+usual+most, c)
+	}
+}
+
+func TestAll(t *testing.T) {
+	require.Equal(t, []Codec{None, LZ4, LZF, Snappy, Zstd}, All())
+	require.Equal(t, []Codec{LZ4, LZF, Snappy, Zstd}, Compressions())
 }
 
 func TestChecksummed(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package codec reads and writes the four stream compressions that Spark can
-// put around a state store file, and tells them apart by their first bytes.
+// Package codec reads and writes the stream compressions that Spark can put
+// around a state store file, and tells them apart by their first bytes.
 //
 // Three of them are not what their names suggest: "lz4" is not the LZ4 frame
 // format and "snappy" not Snappy's framing format, but the block streams of two

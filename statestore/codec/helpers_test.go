@@ -18,8 +18,8 @@ import (
 
 // compressed lists the codecs that Spark has; allCodecs adds the plain file.
 var (
-	compressed = []Codec{LZ4, LZF, Snappy, Zstd}
-	allCodecs  = []Codec{None, LZ4, LZF, Snappy, Zstd}
+	compressed = Compressions()
+	allCodecs  = All()
 )
 
 // endMark is the body of a delta without changes.

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math/bits"
 
@@ -46,6 +45,7 @@ var lz4Format = format{
 	sniff:       startsWith(lz4Magic),
 	checksummed: true,
 	newDecoder:  func(src *source, cfg config) decoder { return &lz4Decoder{src: src, maxBlock: cfg.maxBlock} },
+	blocks:      sizes{lz4MinBlockSize, defaultBlockSize, lz4MaxBlockSize},
 	newEncoder:  newLZ4Encoder,
 }
 
@@ -182,26 +182,17 @@ func grow(p []byte, n int) []byte {
 // lz4Encoder writes LZ4 block streams. Blocks are compressed as the C library
 // does it by default, which is what lz4-java calls where it can.
 type lz4Encoder struct {
-	w    io.Writer
-	size int
-	log  byte
-	c    lz4.CompressorCCompat
-	buf  []byte
+	w   io.Writer
+	log byte
+	c   lz4.CompressorCCompat
+	buf []byte
 }
 
 func newLZ4Encoder(blockSize int) (encoder, error) {
-	if blockSize == 0 {
-		blockSize = defaultBlockSize
-	}
-	if blockSize < lz4MinBlockSize || blockSize > lz4MaxBlockSize {
-		return nil, fmt.Errorf("codec: lz4 blocks are of %d to %d bytes, not %d", lz4MinBlockSize, lz4MaxBlockSize, blockSize)
-	}
 	// The least power of two that holds a block.
 	log := max(bits.Len(uint(blockSize-1)), lz4MinLog) - lz4MinLog
-	return &lz4Encoder{size: blockSize, log: byte(log)}, nil
+	return &lz4Encoder{log: byte(log)}, nil
 }
-
-func (e *lz4Encoder) blockSize() int { return e.size }
 
 func (e *lz4Encoder) start(w io.Writer) error {
 	e.w = w

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 
 	"github.com/sparkstate/sparkstate/statestore/provider"
@@ -49,7 +48,8 @@ var lzfFormat = format{
 		return len(head) > len(lzfMagic) && string(head[:len(lzfMagic)]) == lzfMagic && head[len(lzfMagic)] <= lzfTypePacked
 	},
 	newDecoder: func(src *source, _ config) decoder { return &lzfDecoder{src: src} },
-	newEncoder: newLZFEncoder,
+	blocks:     sizes{1, lzfMaxChunk, lzfMaxChunk},
+	newEncoder: func(int) (encoder, error) { return &lzfEncoder{}, nil },
 }
 
 // lzfDecoder decodes LZF chunk streams.
@@ -185,26 +185,13 @@ func lzfDecode(dst, src []byte) bool {
 
 // lzfEncoder writes LZF chunk streams.
 type lzfEncoder struct {
-	w    io.Writer
-	size int
-	buf  []byte
+	w   io.Writer
+	buf []byte
 	// table maps hashes of three bytes to where they stood last, plus one.
 	table [1 << lzfHashBits]uint16
 }
 
 const lzfHashBits = 13
-
-func newLZFEncoder(blockSize int) (encoder, error) {
-	if blockSize == 0 {
-		blockSize = lzfMaxChunk
-	}
-	if blockSize < 1 || blockSize > lzfMaxChunk {
-		return nil, fmt.Errorf("codec: lzf chunks are of 1 to %d bytes, not %d", lzfMaxChunk, blockSize)
-	}
-	return &lzfEncoder{size: blockSize}, nil
-}
-
-func (e *lzfEncoder) blockSize() int { return e.size }
 
 func (e *lzfEncoder) start(w io.Writer) error {
 	e.w = w

@@ -72,8 +72,6 @@ func (d *noneDecoder) close() {}
 // noneEncoder writes what it is given.
 type noneEncoder struct{ w io.Writer }
 
-func (e *noneEncoder) blockSize() int { return defaultBlockSize }
-
 func (e *noneEncoder) start(w io.Writer) error {
 	e.w = w
 	return nil

@@ -117,7 +117,7 @@ func (d *Reader) open(size int64) error {
 		if cutMagic(head) {
 			return d.src.fail(provider.ErrTruncated, "ends after %s, within the first bytes of a stream", hexBytes(head))
 		}
-		return d.src.fail(provider.ErrCodec, "starts with %s: not lz4, lzf, snappy, zstd or a plain record stream", hexBytes(head))
+		return d.src.fail(provider.ErrCodec, "starts with %s: not %s or a plain record stream", hexBytes(head), names(Compressions()))
 	}
 	if d.made[c] == nil {
 		d.made[c] = c.lookup().newDecoder(&d.src, d.cfg)

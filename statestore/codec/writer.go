@@ -16,9 +16,10 @@ var errWriterClosed = errors.New("codec: write after Close")
 // written into full blocks; Close writes the last one and whatever ends the
 // stream.
 type Writer struct {
-	enc encoder
-	buf []byte
-	err error
+	enc  encoder
+	size int // of a full block
+	buf  []byte
+	err  error
 }
 
 // NewWriter returns a Writer of a stream of codec c in w. What it writes has
@@ -39,11 +40,19 @@ func NewWriter(w io.Writer, c Codec, blockSize int) (*Writer, error) {
 	if f == nil {
 		return nil, fmt.Errorf("codec: no writer for codec %v", c)
 	}
+	switch b := f.blocks; {
+	case b == (sizes{}): // written through
+		blockSize = defaultBlockSize
+	case blockSize == 0:
+		blockSize = b.usual
+	case blockSize < b.least || blockSize > b.most:
+		return nil, fmt.Errorf("codec: %v blocks are of %d to %d bytes, not %d", c, b.least, b.most, blockSize)
+	}
 	enc, err := f.newEncoder(blockSize)
 	if err != nil {
 		return nil, err
 	}
-	e := &Writer{enc: enc}
+	e := &Writer{enc: enc, size: blockSize}
 	if e.Reset(w); e.err != nil {
 		return nil, e.err
 	}
@@ -63,7 +72,7 @@ func (e *Writer) Write(p []byte) (int, error) {
 	if e.err != nil {
 		return 0, e.err
 	}
-	size := e.enc.blockSize()
+	size := e.size
 	for done := 0; done < len(p); {
 		if len(e.buf) == 0 && len(p)-done >= size {
 			// A full block needs no collecting.

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 
 	"github.com/golang/snappy"
@@ -33,7 +32,8 @@ var xerialFormat = format{
 	magic:      xerialMagic,
 	sniff:      startsWith(xerialMagic),
 	newDecoder: func(src *source, cfg config) decoder { return &xerialDecoder{src: src, maxBlock: cfg.maxBlock} },
-	newEncoder: newXerialEncoder,
+	blocks:     sizes{xerialMinBlockSize, defaultBlockSize, DefaultMaxBlock},
+	newEncoder: func(int) (encoder, error) { return &xerialEncoder{}, nil },
 }
 
 // xerialDecoder decodes xerial Snappy streams.
@@ -141,22 +141,9 @@ func (d *xerialDecoder) bad(err error) error {
 
 // xerialEncoder writes xerial Snappy streams.
 type xerialEncoder struct {
-	w    io.Writer
-	size int
-	buf  []byte
+	w   io.Writer
+	buf []byte
 }
-
-func newXerialEncoder(blockSize int) (encoder, error) {
-	if blockSize == 0 {
-		blockSize = defaultBlockSize
-	}
-	if blockSize < xerialMinBlockSize || blockSize > DefaultMaxBlock {
-		return nil, fmt.Errorf("codec: snappy blocks are of %d to %d bytes, not %d", xerialMinBlockSize, DefaultMaxBlock, blockSize)
-	}
-	return &xerialEncoder{size: blockSize}, nil
-}
-
-func (e *xerialEncoder) blockSize() int { return e.size }
 
 func (e *xerialEncoder) start(w io.Writer) error {
 	e.w = w

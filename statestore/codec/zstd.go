@@ -68,6 +68,7 @@ var zstdFormat = format{
 	newDecoder: func(src *source, cfg config) decoder {
 		return &zstdDecoder{src: src, cfg: cfg, frame: zstdFrame{src: src}}
 	},
+	blocks:     sizes{zstdMinWindow, zstdMaxBlock, zstdMaxBlock},
 	newEncoder: newZstdEncoder,
 }
 
@@ -553,17 +554,10 @@ func (w *bigWindow) release() {
 // zstdEncoder writes one frame as zstd-jni's stream does: no content size, no
 // checksum, and an empty last block where the data ended with a full flush.
 type zstdEncoder struct {
-	size int
-	enc  *zstd.Encoder
+	enc *zstd.Encoder
 }
 
-func newZstdEncoder(blockSize int) (encoder, error) {
-	if blockSize == 0 {
-		blockSize = zstdMaxBlock
-	}
-	if blockSize < zstdMinWindow || blockSize > zstdMaxBlock {
-		return nil, fmt.Errorf("codec: zstd blocks are of %d to %d bytes, not %d", zstdMinWindow, zstdMaxBlock, blockSize)
-	}
+func newZstdEncoder(int) (encoder, error) {
 	enc, err := zstd.NewWriter(nil,
 		// The window comes first: by itself the level would halve the blocks.
 		zstd.WithWindowSize(zstdEncoderWindow),
@@ -575,10 +569,8 @@ func newZstdEncoder(blockSize int) (encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &zstdEncoder{size: blockSize, enc: enc}, nil
+	return &zstdEncoder{enc: enc}, nil
 }
-
-func (e *zstdEncoder) blockSize() int { return e.size }
 
 func (e *zstdEncoder) start(w io.Writer) error {
 	e.enc.Reset(w)

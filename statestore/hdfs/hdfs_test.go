@@ -44,11 +44,8 @@ var end = []byte{0xff, 0xff, 0xff, 0xff}
 func compress(t testing.TB, c codec.Codec, parts ...[]byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	block := 1024 // small, so that records span blocks
-	if c == codec.LZ4 {
-		block = 64
-	}
-	w, err := codec.NewWriter(&out, c, block)
+	least, _, _ := c.BlockSizes()
+	w, err := codec.NewWriter(&out, c, max(least, 64)) // small, so that records span blocks
 	require.NoError(t, err)
 	_, err = w.Write(bytes.Join(parts, nil))
 	require.NoError(t, err)
@@ -191,7 +188,7 @@ func TestForcedSnapshot(t *testing.T) {
 // In every codec: puts, overwrites and removes of the same key in one file and
 // over files, in the order that decides.
 func TestReplay(t *testing.T) {
-	for _, c := range []codec.Codec{codec.None, codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd} {
+	for _, c := range codec.All() {
 		t.Run(c.String(), func(t *testing.T) {
 			long := strings.Repeat("long ", 100) // spans blocks
 			fsys := fstest.MapFS{
@@ -370,7 +367,7 @@ func sparkCRC(data []byte) []byte {
 // A sidecar that differs is an error where the codec cannot see damage, and a
 // warning where it can and sees none; --ignore-crc silences both.
 func TestSidecars(t *testing.T) {
-	for _, c := range []codec.Codec{codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd, codec.None} {
+	for _, c := range codec.All() {
 		data := compress(t, c, put("a", "1"), end)
 		for name, crc := range map[string]func([]byte) []byte{sidecar.HadoopName("1.delta"): hadoopCRC, sidecar.SparkName("1.delta"): sparkCRC} {
 			t.Run(c.String()+" "+name, func(t *testing.T) {
@@ -447,7 +444,7 @@ func TestRandomHistories(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		state := map[string]string{}
 		fsys := fstest.MapFS{}
-		c := []codec.Codec{codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd}[r.IntN(4)]
+		c := codec.Compressions()[r.IntN(len(codec.Compressions()))]
 		for v := 1; v <= 12; v++ {
 			var records [][]byte
 			for range r.IntN(200) {
@@ -480,7 +477,7 @@ func TestRandomHistories(t *testing.T) {
 // Whatever the bytes, reading ends, without a panic, in rows or in an error
 // about the file.
 func FuzzDelta(f *testing.F) {
-	for _, c := range []codec.Codec{codec.None, codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd} {
+	for _, c := range codec.All() {
 		f.Add(compress(f, c, put("a", "1"), remove("b"), put("a", "2"), end), true)
 		f.Add(compress(f, c, end), false)
 	}

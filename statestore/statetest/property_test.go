@@ -54,7 +54,7 @@ func randomHistory(t *testing.T, r *rand.Rand) *history {
 	h := &history{q: statetest.Query{
 		Spark:      []string{"3.1.0", "3.3.0", "3.5", "4.0", "4.1", "4.3"}[r.IntN(6)],
 		Partitions: 1 + r.IntN(4),
-		Codec:      []codec.Codec{codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd}[r.IntN(4)],
+		Codec:      codec.Compressions()[r.IntN(len(codec.Compressions()))],
 		Sidecars:   r.IntN(4) == 0,
 		Operators:  []statetest.Operator{{Name: "stateStoreSave", Stores: []statetest.Store{{Key: key, Value: value}}}},
 	}}
@@ -236,7 +236,8 @@ func TestAnyOrderOfSnapshots(t *testing.T) {
 // mark, and behind it.
 func TestBlocksEndAnywhere(t *testing.T) {
 	op := statetest.Aggregation("k STRING", "n BIGINT, s STRING")
-	for c, smallest := range map[codec.Codec]int{codec.LZ4: 64, codec.LZF: 1, codec.Snappy: 1024, codec.Zstd: 1024} {
+	for _, c := range codec.Compressions() {
+		smallest, _, _ := c.BlockSizes()
 		var rows []statetest.Row
 		length := 32 // of the file's records: those of a removed row, and the end mark
 		for i := 0; length < smallest+80; i++ {
@@ -259,7 +260,7 @@ func TestBlocksEndAnywhere(t *testing.T) {
 
 // Nothing is something too: no rows, no columns, no bytes, no batches' work.
 func TestEmptyEverything(t *testing.T) {
-	for _, c := range []codec.Codec{codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd} {
+	for _, c := range codec.Compressions() {
 		for _, columns := range []string{"", "s STRING", "v VOID", "a ARRAY<STRING>, m MAP<STRING, STRING>, x BINARY"} {
 			op := statetest.Operator{Name: "stateStoreSave", OneTask: true, Stores: []statetest.Store{{Key: ddl(t, columns), Value: ddl(t, columns)}}}
 			empty := map[string][]any{"": {}, "s STRING": {""}, "v VOID": {nil}}[columns]

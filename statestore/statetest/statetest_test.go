@@ -51,7 +51,7 @@ func read(t testing.TB, cp *checkpoint.Checkpoint, batch int64) map[string]int64
 // a directory as in a map, from deltas as from snapshots, with sidecars that
 // match.
 func TestWrittenIsReadBack(t *testing.T) {
-	for _, c := range []codec.Codec{codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd} {
+	for _, c := range codec.Compressions() {
 		for _, spark := range []string{"3.5", "4.0", "4.1", "4.3"} {
 			t.Run(c.String()+" "+spark, func(t *testing.T) {
 				dir := t.TempDir()

@@ -43,7 +43,7 @@ func (s *Subject) String() string {
 }
 
 // codecs are all that a state file can be in.
-var codecs = []codec.Codec{codec.LZ4, codec.LZF, codec.Snappy, codec.Zstd, codec.None}
+var codecs = append(codec.Compressions(), codec.None)
 
 // Subjects returns every checkpoint of testdata, which Spark wrote, and those
 // of statetest, each in every compression and with and without .crc files. The
