@@ -89,10 +89,10 @@ func (x *examination) verify(ctx context.Context, p *partFacts, f *fileFacts) er
 }
 
 // rowValidator returns what compares the first row of a file with the schema,
-// as Spark does. Of a deduplication it looks at the key only.
+// as Spark does.
 func (p *partFacts) rowValidator() func(c provider.Change, name string, offset int64) error {
 	s := p.of.store
-	noValue := s.op.kind == &dedupe
+	noValue := s.op.kind != nil && s.op.kind.valuesUnchecked
 	return func(c provider.Change, name string, offset int64) error {
 		check := func(row []byte, t *sqltype.Type, what string) error {
 			if t == nil {

@@ -178,14 +178,15 @@ func findMissingStores(x *examination, add func(Finding)) {
 			add(f)
 		}
 	}
-	// Without metadata the stores are those that are there, and a join has four.
+	// Without metadata the stores are those that are there, and some kinds have
+	// more.
 	for _, o := range x.cp.operators {
-		if o.meta != nil || o.kind != &symmetricHashJoin {
+		if o.meta != nil || o.kind == nil {
 			continue
 		}
-		for _, name := range []string{leftCounts, leftRows, rightCounts, rightRows} {
+		for _, name := range o.kind.stores {
 			if _, err := o.Store(name); err != nil && x.asked >= 0 {
-				f := anywhere("no partition of operator %s has the store %s, and a join has four", o.Label(), name)
+				f := anywhere("no partition of operator %s has the store %s, one of its %d", o.Label(), name, len(o.kind.stores))
 				f.Operator, f.Store, f.Condition = o.id, name, missingDelta
 				add(f)
 			}
@@ -220,9 +221,7 @@ func findRenamedOperators(x *examination, add func(Finding)) {
 		if o.meta == nil || o.kind == nil || x.level < DefaultCheck {
 			continue
 		}
-		// Everything that is nothing else looks like an aggregation, and a join is
-		// told by the names of its stores, which are compared elsewhere.
-		if k := infer(o); k != nil && k != o.kind && k != &aggregation && k != &symmetricHashJoin {
+		if k := infer(o); k != nil && k != o.kind && !k.weakSigns {
 			f := anywhere("the metadata calls operator %d %s, but its state is that of %s", o.id, o.meta.Name, k.names[0])
 			f.Operator, f.Condition = o.id, condition
 			add(f)

@@ -15,11 +15,24 @@ type kind struct {
 	// names are the operatorName values of Spark's metadata, the usual one
 	// first.
 	names []string
-	// valuesUnchecked: Spark does not compare the schema of its values.
+	// stores names the stores that it always has; nil where it has the default
+	// one alone, or nobody knows.
+	stores []string
+	// valuesUnchecked: Spark compares neither the schema of its values nor its
+	// values with their schema.
 	valuesUnchecked bool
+	// placedStrictly: in every version of Spark all rows of a grouping key are
+	// in the partition that its hash names.
+	placedStrictly bool
+	// valuesExpire: a row goes once the watermark has reached an event time in
+	// its value, not only one in its key.
+	valuesExpire bool
 	// infer recognises the operator where there is no metadata (before Spark
 	// 4.0).
 	infer func(*Operator) bool
+	// weakSigns: what infer recognises it by does not prove metadata wrong that
+	// says otherwise.
+	weakSigns bool
 	// oneTask says whether the operator runs as a single task, so that it has
 	// partition 0 only; nil means never.
 	oneTask func(*Operator) bool

@@ -6,7 +6,8 @@ import "github.com/sparkstate/sparkstate/statestore"
 // value the buffers (format 2), or grouping columns and buffers (format 1, in
 // use when the conf is absent).
 var aggregation = kind{
-	names: []string{"stateStoreSave"},
+	names:     []string{"stateStoreSave"},
+	weakSigns: true, // everything that is nothing else looks like one
 	infer: func(o *Operator) bool {
 		s := o.onlyStore()
 		return s != nil && s.types.key != nil && s.types.value != nil

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sparkstate/sparkstate/statestore"
@@ -19,19 +20,18 @@ const (
 	rowsSuffix   = "-keyWithIndexToValue"
 )
 
+var joinStores = []string{leftCounts, leftRows, rightCounts, rightRows}
+
 // symmetricHashJoin is a stream-stream join. Formats 3 and 4 (Spark 4.1) have
 // one store on RocksDB, and always record their metadata.
 var symmetricHashJoin = kind{
-	names: []string{"symmetricHashJoin"},
+	names:          []string{"symmetricHashJoin"},
+	stores:         joinStores,
+	placedStrictly: true,
 	infer: func(o *Operator) bool {
-		for _, s := range o.stores {
-			switch s.name {
-			case leftCounts, leftRows, rightCounts, rightRows:
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(o.stores, func(s *Store) bool { return slices.Contains(joinStores, s.name) })
 	},
+	weakSigns: true, // names of stores, which are compared by themselves
 	neverExpires: func(s *Store) (string, string) {
 		// With the event time in the rows it depends on the join's condition,
 		// which is not recorded.

@@ -9,7 +9,8 @@ import (
 // the grouping columns without the session, and then the session's start, by
 // which several sessions of one group are told apart; its value a whole row.
 var sessionWindow = kind{
-	names: []string{"sessionWindowStateStoreSaveExec"},
+	names:        []string{"sessionWindowStateStoreSaveExec"},
+	valuesExpire: true,
 	infer: func(o *Operator) bool {
 		s := o.onlyStore()
 		if s == nil || s.types.key == nil || s.types.value == nil {

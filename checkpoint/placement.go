@@ -32,7 +32,7 @@ func (s *Store) Placement() Placement {
 		p.Single, p.Strict, p.Columns = true, true, 0
 		return p
 	}
-	p.Strict = k == &symmetricHashJoin || strings.EqualFold(s.op.cp.conf[ConfStrictDistribution], "true")
+	p.Strict = k != nil && k.placedStrictly || strings.EqualFold(s.op.cp.conf[ConfStrictDistribution], "true")
 	if s.types.key == nil {
 		return p
 	}

@@ -52,7 +52,7 @@ func (s *Store) Columns() []Column {
 		}
 	}
 	for i := range out {
-		out[i].Expires = out[i].Side == "key" || s.op.kind == &sessionWindow
+		out[i].Expires = out[i].Side == "key" || s.op.kind != nil && s.op.kind.valuesExpire
 	}
 	if s.op.kind != nil && s.op.kind.roles != nil {
 		out = append(out, s.op.kind.roles(s)...)
