@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sparkstate/sparkstate/statestore"
 	"github.com/sparkstate/sparkstate/statestore/provider"
@@ -58,6 +59,30 @@ type Finding struct {
 	What, Do string
 	// Condition is the error condition under which Spark 4 reports the same.
 	Condition string
+}
+
+// Place says for people where in the checkpoint a finding is, as far as What
+// does not: operator 1 (dedupe), partition 2, byte 517. It is empty where it is
+// in no store.
+func (f Finding) Place(cp *Checkpoint) string {
+	var out []string
+	if f.Operator >= 0 {
+		at := fmt.Sprintf("operator %d", f.Operator)
+		if o, err := cp.Operator(f.Operator); err == nil && o.name != "" {
+			at += " (" + o.name + ")"
+		}
+		out = append(out, at)
+	}
+	if f.Store != "" && f.Store != defaultStore {
+		out = append(out, "store "+f.Store)
+	}
+	if f.Partition >= 0 {
+		out = append(out, fmt.Sprintf("partition %d", f.Partition))
+	}
+	if f.Offset > 0 {
+		out = append(out, fmt.Sprintf("byte %d", f.Offset))
+	}
+	return strings.Join(out, ", ")
 }
 
 // FindingKind describes a kind of finding.

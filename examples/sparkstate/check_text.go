@@ -292,23 +292,10 @@ func alike(all []checkpoint.Finding) [][]checkpoint.Finding {
 
 // place says where a finding is, as far as its text does not.
 func place(cp *checkpoint.Checkpoint, f checkpoint.Finding) string {
-	var out []string
-	if f.Operator >= 0 {
-		out = append(out, "operator "+operatorLabel(cp, f.Operator))
+	if at := f.Place(cp); at != "" {
+		return at + ": "
 	}
-	if f.Store != "" && f.Store != "default" {
-		out = append(out, "store "+f.Store)
-	}
-	if f.Partition >= 0 {
-		out = append(out, fmt.Sprintf("partition %d", f.Partition))
-	}
-	if f.Offset > 0 {
-		out = append(out, fmt.Sprintf("byte %d", f.Offset))
-	}
-	if len(out) == 0 {
-		return ""
-	}
-	return strings.Join(out, ", ") + ": "
+	return ""
 }
 
 func condition(f checkpoint.Finding) string {

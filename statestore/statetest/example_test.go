@@ -70,6 +70,40 @@ func ExampleWriter_PutJoin() {
 	// 4 state/0/0/left-keyToNumValues/1.delta <nil>
 }
 
+// A session is put as it is thought of, and kept as Spark does.
+func ExampleSessionWindow() {
+	m := fstest.MapFS{}
+	w := statetest.NewWriter(statetest.Query{
+		Partitions: 4,
+		Operators:  []statetest.Operator{statetest.SessionWindow("person STRING", "count BIGINT NOT NULL").WithWatermark("session_window", time.Minute)},
+	}, statetest.Map(m, "."))
+	nine := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	w.Put(0, "", []any{"ann", nine}, []any{nine.Add(5 * time.Minute), 3})
+	w.Put(0, "", []any{"ann", nine.Add(time.Hour)}, []any{nine.Add(65 * time.Minute), 1})
+	if err := w.Commit(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	cp, err := checkpoint.OpenFS(m, ".")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer cp.Close()
+	s, err := cp.Store(0, "default")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	key, _ := s.Key()
+	value, _ := s.Value()
+	fmt.Println(key.DDL())
+	fmt.Println(value.DDL())
+	// Output:
+	// person STRING, sessionStartTime TIMESTAMP NOT NULL
+	// session_window STRUCT<start: TIMESTAMP, end: TIMESTAMP> NOT NULL, person STRING, count BIGINT NOT NULL
+}
+
 // Arrow records describe a store and hold its rows.
 func ExampleWriter_PutRecord() {
 	schema := arrow.NewSchema([]arrow.Field{

@@ -22,7 +22,7 @@ func Aggregation(key, buffers string) Operator {
 
 // AggregationV1 is an aggregation whose state is of format 1, that of Spark
 // before 2.4: the grouping columns are in the value as well. Put takes the same
-// as for [Aggregation], and repeats them.
+// as for [Aggregation], and repeats them; [RequireRows] wants a value with both.
 func AggregationV1(key, buffers string) Operator {
 	op := Aggregation(key, buffers)
 	op.conf = map[string]string{checkpoint.ConfAggregationFormat: "1"}

@@ -15,6 +15,9 @@ import (
 //
 // Put takes as the value the state as []any, or nil for none, and if there is a
 // timeout when it comes: a time.Time, or milliseconds since 1970, -1 for never.
+// [RequireRows] wants the same.
+//
+//	w.Put(0, "", []any{"somebody"}, []any{[]any{3, "clicked"}, time.Now().Add(time.Hour)})
 func FlatMapGroupsWithState(key, state string, timeout bool) Operator {
 	op := single("flatMapGroupsWithState", key, state)
 	s := &op.Stores[0]
@@ -29,7 +32,7 @@ func FlatMapGroupsWithState(key, state string, timeout bool) Operator {
 
 // FlatMapGroupsWithStateV1 is the same with state of format 1, that of Spark
 // before 2.4: the columns of the state stand in the value themselves, and are
-// all null where there is no state. What is recorded of the timeout is wrong, as
+// all null where there is no state, and so [RequireRows] wants them. What is recorded of the timeout is wrong, as
 // it is with Spark.
 func FlatMapGroupsWithStateV1(key, state string, timeout bool) Operator {
 	op := single("flatMapGroupsWithState", key, state)

@@ -10,7 +10,14 @@ import (
 
 // SessionWindow is an aggregation of groupBy(session_window(…), key…). Put takes
 // as the key the columns of key and the start of the session, as the value its
-// end and the buffers.
+// end and the buffers:
+//
+//	w.Put(0, "", []any{"somebody", start}, []any{end, 3})
+//
+// Spark keeps in the value the session as a struct, the columns of key again, and
+// the buffers, so [RequireRows] wants
+//
+//	statetest.Row{Key: []any{"somebody", start}, Value: []any{[]any{start, end}, "somebody", 3}}
 func SessionWindow(key, buffers string) Operator {
 	op := single("sessionWindowStateStoreSaveExec", key, buffers)
 	s := &op.Stores[0]

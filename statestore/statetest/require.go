@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
@@ -51,8 +52,11 @@ func Open(t testing.TB, q Query, write func(w *Writer)) *checkpoint.Checkpoint {
 //
 // Values are equal if Spark would store them as the same bytes: 1 of any Go
 // integer type is the 1 of a long, every NaN is equal to itself, and -0.0 is not
-// 0.0. The rows are those of the store; what an operator's function makes of what
-// Put is given is in them.
+// 0.0. When a row expires or times out may be a time.Time, as for Put.
+//
+// The rows are those that Spark keeps, with all columns of the store. For most
+// kinds of operator they are what Put takes; where they are not, the operator's
+// function says so.
 func RequireRows(t testing.TB, cp *checkpoint.Checkpoint, operator int, store string, want []Row, opts ...checkpoint.Option) {
 	t.Helper()
 	v, err := storeView(t.Context(), cp, operator, store, opts)
@@ -144,11 +148,11 @@ func RequireWhole(t testing.TB, cp *checkpoint.Checkpoint) {
 	var out strings.Builder
 	for _, f := range r.Findings {
 		if f.Severity > checkpoint.Info {
-			fmt.Fprintf(&out, "\n  %v %s: %s", f.Severity, f.ID, f.What)
+			fmt.Fprintf(&out, "\n  %v: %s: %s", f.Severity, f.ID, strings.TrimPrefix(f.Place(cp)+": "+f.What, ": "))
 		}
 	}
 	if out.Len() > 0 {
-		t.Fatal("the checkpoint is not whole:", out.String())
+		t.Fatal("the checkpoint is not whole:" + out.String())
 	}
 }
 
@@ -167,6 +171,22 @@ func encodeRow(key, value *sqltype.Type, r Row) (e encoded, err error) {
 		return e, fmt.Errorf("value: %w", err)
 	}
 	return e, nil
+}
+
+// numbers puts numbers in the place of times where the column has one.
+func (v *view) numbers(value []any) []any {
+	for i, unit := range v.times {
+		if i >= len(value) {
+			continue
+		}
+		if t, ok := value[i].(time.Time); ok {
+			value = slices.Clone(value)
+			if value[i] = t.UnixMilli(); unit == checkpoint.Microseconds {
+				value[i] = t.UnixMicro()
+			}
+		}
+	}
+	return value
 }
 
 // require compares the rows of a view. What was stored is encoded anew, since
@@ -188,6 +208,7 @@ func (v *view) require(t testing.TB, want []Row) {
 	}
 	var unmet []encoded
 	for i, row := range want {
+		row.Value = v.numbers(row.Value)
 		w, err := encodeRow(v.key, v.value, row)
 		if err != nil {
 			t.Fatalf("%s: row %d that is wanted: %v", v.name, i, err)

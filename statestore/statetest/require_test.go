@@ -77,7 +77,7 @@ func TestRequireRows(t *testing.T) {
   differs  {word: "b"}: last is null, wanted 2026-01-05T09:00:00.000005Z in partition 2`, got)
 
 	for want, check := range map[string]func(t testing.TB){
-		"row 0 that is wanted: value: unsaferow: 1 values for 2 fields": func(t testing.TB) {
+		"row 0 that is wanted: value: unsaferow: 1 values for 2 fields; the columns are count BIGINT, last TIMESTAMP": func(t testing.TB) {
 			statetest.RequireRows(t, cp, 0, "", []statetest.Row{{Key: []any{"a"}, Value: []any{1}}})
 		},
 		"key: unsaferow: column word: cannot write a int as STRING": func(t testing.TB) {

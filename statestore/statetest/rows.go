@@ -48,7 +48,9 @@ func JoinRows(ctx context.Context, cp *checkpoint.Checkpoint, operator int, side
 type view struct {
 	name       string
 	key, value *sqltype.Type
-	records    iter.Seq2[arrow.Record, error]
+	// times are the columns of the value that hold a time as a number.
+	times   map[int]checkpoint.Unit
+	records iter.Seq2[arrow.Record, error]
 }
 
 func storeView(ctx context.Context, cp *checkpoint.Checkpoint, operator int, store string, opts []checkpoint.Option) (*view, error) {
@@ -66,6 +68,12 @@ func storeView(ctx context.Context, cp *checkpoint.Checkpoint, operator int, sto
 	v := &view{name: fmt.Sprintf("operator %s, store %s, batch %d", s.Operator().Label(), s.Name(), at.Batch), records: s.Records(ctx, opts...)}
 	v.key, _ = s.Key()
 	v.value, _ = s.Value()
+	v.times = make(map[int]checkpoint.Unit)
+	for _, c := range s.Columns() {
+		if c.Role != checkpoint.EventTime && c.Side == "value" && len(c.Index) == 1 {
+			v.times[c.Index[0]] = c.Unit
+		}
+	}
 	return v, nil
 }
 
@@ -83,7 +91,8 @@ func joinView(ctx context.Context, cp *checkpoint.Checkpoint, operator int, side
 		return nil, err
 	}
 	var loss checkpoint.JoinLoss
-	return &view{fmt.Sprintf("operator %s, %s side, batch %d", op.Label(), side, at.Batch), j.Key(), j.Value(), j.Records(ctx, &loss, opts...)}, nil
+	return &view{name: fmt.Sprintf("operator %s, %s side, batch %d", op.Label(), side, at.Batch),
+		key: j.Key(), value: j.Value(), records: j.Records(ctx, &loss, opts...)}, nil
 }
 
 // read returns all rows of a view. Without schemas the records are an error.

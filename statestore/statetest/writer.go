@@ -97,9 +97,11 @@ func (w *Writer) store(operator int, name string) *storeState {
 	return s
 }
 
-// Put inserts or replaces a row, of values as unsaferow.Append takes them: one
-// for each column of the store, or what the operator's function says. Nil stands
-// for columns that can only be null.
+// Put inserts or replaces a row: a value for each column of the store, or what
+// the operator's function says. Any Go integer stands for an integer of any
+// width, a time.Time for a timestamp or a date, []any for a struct or an array;
+// package unsaferow, Append, has the table of all types. Nil stands for columns
+// that can only be null.
 func (w *Writer) Put(operator int, store string, key, value []any) {
 	s := w.store(operator, store)
 	if w.err != nil {
@@ -112,8 +114,8 @@ func (w *Writer) Put(operator int, store string, key, value []any) {
 			return
 		}
 	}
-	k := w.encode(s.Key, key)
-	v := w.encode(s.Value, value)
+	k := w.encode(s, "key", s.Key, key)
+	v := w.encode(s, "value", s.Value, value)
 	w.PutRow(operator, store, k, v)
 }
 
@@ -123,25 +125,30 @@ func (w *Writer) Remove(operator int, store string, key []any) {
 	if w.err != nil {
 		return
 	}
-	w.RemoveRow(operator, store, w.encode(s.Key, key))
+	w.RemoveRow(operator, store, w.encode(s, "key", s.Key, key))
 }
 
-// encode returns the row of some values.
-func (w *Writer) encode(t *sqltype.Type, values []any) []byte {
+// encode returns the row of some values, which are the key or the value of one
+// of the store.
+func (w *Writer) encode(s *storeState, side string, t *sqltype.Type, values []any) []byte {
 	b, err := appendValues(nil, t, values)
 	if err != nil {
-		w.fail(err)
+		w.fail(fmt.Errorf("statetest: operator %d (%s), store %s, batch %d: %s: %w", s.id.operator, w.q.Operators[s.id.operator].Name, s.id.name, w.batch, side, err))
 	}
 	return b
 }
 
 // appendValues appends a row as unsaferow.Append does, and knows of columns that
-// can only be null.
+// can only be null. Values of another number are an error that lists the columns.
 func appendValues(dst []byte, t *sqltype.Type, values []any) ([]byte, error) {
 	if values == nil && !slices.ContainsFunc(t.Fields, func(f sqltype.Field) bool { return f.Type.Resolved().Kind != sqltype.Void }) {
 		values = make([]any, len(t.Fields))
 	}
-	return unsaferow.Append(dst, t, values)
+	b, err := unsaferow.Append(dst, t, values)
+	if err != nil && len(values) != len(t.Fields) {
+		err = fmt.Errorf("%w; the columns are %s", err, t.DDL())
+	}
+	return b, err
 }
 
 // PutRow inserts or replaces a row given as bytes.
