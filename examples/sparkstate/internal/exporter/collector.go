@@ -46,42 +46,20 @@ var (
 	readErrors   = counter("read_errors_total", "Readings that could not read all of the checkpoint.")
 )
 
-// What there is to say of a checkpoint.
+// What there is to say of a checkpoint, beyond checkpointGauges.
 var (
 	info         = gauge("checkpoint_info", "The query's id and the state store provider, always 1.", "query_id", "provider")
-	committed    = gauge("checkpoint_last_committed_batch", "The newest committed batch; -1 for none.")
-	planned      = gauge("checkpoint_last_planned_batch", "The newest batch in the offset log. Absent in a copy without one.")
-	plannedAt    = gauge("checkpoint_last_planned_timestamp_seconds", "When the newest batch in the offset log was planned, in seconds since 1970.")
-	watermark    = gauge("checkpoint_watermark_timestamp_seconds", "The event-time watermark that the next batch starts with, in seconds since 1970. Absent where there is none.")
-	files        = gauge("checkpoint_files", "Files below the checkpoint's directory, of any kind.")
-	fileBytes    = gauge("checkpoint_file_bytes", "Stored size of the files below the checkpoint's directory, in bytes.")
 	restartable  = gauge("checkpoint_restartable", "Whether the query starts from the checkpoint as it is (1) or not (0), by the rules of each judge; of library, whether the state can be read.", "judge")
 	restorable   = gauge("checkpoint_newest_restorable_batch", "The newest batch that every store can load, by the rules of each judge; -1 for none.", "judge")
 	findings     = gauge("checkpoint_findings", "What a check has found, by severity.", "severity")
 	kindFindings = gauge("checkpoint_findings_of_kind", "What a check has found, by kind, 0 for kinds that it looked for in vain.", "kind")
-	leftOut      = gauge("checkpoint_stores_left_out", "Stores that have no series, since there are too many.")
 )
 
-// What there is to say of a store.
+// What there is to say of a store, beyond storeGauges.
 var (
-	readable      = ofStore("readable", "Whether the store could be read at the last committed batch (1) or not (0). All else of it is absent then.")
-	batch         = ofStore("batch", "The batch after which the store was read.")
-	rows          = ofStore("rows", "Rows of state.")
-	keys          = ofStore("keys", "Distinct keys by which rows are placed in partitions. Absent where they cannot be known.")
-	rowBytes      = ofStore("bytes", "Size of the keys and values of all rows, decoded, in bytes.")
-	partitions    = ofStore("partitions", "Partitions of the store.")
-	empty         = ofStore("partitions_empty", "Partitions without a row.")
-	absent        = ofStore("partitions_absent", "Partitions without a directory. They count as empty.")
-	hot           = ofStore("partitions_hot", "Partitions that the rule given marks as hot, by rows.")
-	maxRows       = ofStore("partition_rows_max", "Rows of the fullest partition.")
-	meanRows      = ofStore("partition_rows_mean", "Mean of the partitions' rows.")
-	medianRows    = ofStore("partition_rows_median", "Median of the partitions' rows.")
-	maxOverMedian = ofStore("partition_rows_max_over_median", "Rows of the fullest partition by the median, which counts as at least 1. 1 is even; there is no upper end.")
-	skewRate      = ofStore("skew_rate_ratio", "Part of the rows that would have to move to make the partitions equal, from 0 to 1, beyond what even hashing of as many keys costs. Absent where keys cannot be known.")
-	verdicts      = ofStore("skew_verdict", "1 for the verdict on how the rows are spread, 0 for all others.", "verdict")
-	severity      = ofStore("skew_severity", "Whether the verdict matters: 0 is info, 1 warning, 2 critical.")
-	neverExpires  = ofStore("never_expires", "Whether no row can ever be removed though the query has a watermark (1) or not (0).")
-	partition     = ofStore("partition_rows", "Rows of one partition. Stores with too many partitions have series for hot ones and the fullest only.", "partition")
+	readable  = ofStore("readable", "Whether the store could be read at the last committed batch (1) or not (0). All else of it is absent then.")
+	verdicts  = ofStore("skew_verdict", "1 for the verdict on how the rows are spread, 0 for all others.", "verdict")
+	partition = ofStore("partition_rows", "Rows of one partition. Stores with too many partitions have series for hot ones and the fullest only.", "partition")
 )
 
 // allVerdicts are those that skew.Judge and skew.Analyze reach.
@@ -89,8 +67,6 @@ var allVerdicts = []skew.Verdict{
 	skew.Even, skew.ByChance, skew.FewKeys, skew.SinglePartition, skew.WrongPartitioning,
 	skew.NullKey, skew.HotKey, skew.FatValues, skew.Structural,
 }
-
-var severities = map[skew.Severity]float64{skew.Info: 0, skew.Warning: 1, skew.Critical: 2}
 
 // Describe implements prometheus.Collector.
 func (e *Exporter) Describe(ch chan<- *prometheus.Desc) {
@@ -136,11 +112,7 @@ func (s series) addDefined(m *metric, v skew.Float) {
 }
 
 func (s series) addBool(m *metric, v bool, labels ...string) {
-	n := 0.0
-	if v {
-		n = 1
-	}
-	s.add(m, n, labels...)
+	s.add(m, number(v), labels...)
 }
 
 // health says how reading goes. The target is locked.
@@ -160,19 +132,9 @@ func (t *target) health(s series) {
 
 func (r *reading) collect(s series, o *Options) {
 	s.add(info, 1, clean(r.queryID), clean(r.provider))
-	s.add(committed, float64(r.committed))
-	if r.planned >= 0 {
-		s.add(planned, float64(r.planned))
+	for _, g := range checkpointGauges {
+		s.addDefined(g.metric, g.of(r))
 	}
-	if r.plannedMs != 0 {
-		s.add(plannedAt, float64(r.plannedMs)/1000)
-	}
-	if r.watermarkMs != 0 {
-		s.add(watermark, float64(r.watermarkMs)/1000)
-	}
-	s.add(files, float64(r.list.files))
-	s.add(fileBytes, float64(r.list.bytes))
-	s.add(leftOut, float64(r.leftOut))
 	for j, a := range r.check.answers {
 		s.addBool(restartable, a.restarts, o.Judges[j])
 		s.add(restorable, float64(a.newest), o.Judges[j])
@@ -193,26 +155,12 @@ func (st *storeReading) collect(s series) {
 	if st.err != nil {
 		return
 	}
-	s.add(batch, float64(st.batch))
-	s.addDefined(rows, st.summary.Total)
-	if st.keys >= 0 {
-		s.add(keys, st.keys)
+	for i, g := range storeGauges {
+		s.addDefined(g.metric, st.numbers[i])
 	}
-	s.add(rowBytes, st.bytes)
-	s.add(partitions, float64(st.summary.Count))
-	s.add(empty, float64(st.empty))
-	s.add(absent, float64(st.absent))
-	s.add(hot, float64(st.hot))
-	s.addDefined(maxRows, st.summary.Max)
-	s.addDefined(meanRows, st.summary.Mean)
-	s.addDefined(medianRows, st.summary.Median)
-	s.addDefined(maxOverMedian, st.summary.MaxOverMedian)
-	s.addDefined(skewRate, st.skewRate)
 	for _, v := range allVerdicts {
 		s.addBool(verdicts, v == st.verdict, string(v))
 	}
-	s.add(severity, severities[st.severity])
-	s.addBool(neverExpires, st.neverExpires)
 	for p, n := range st.rows {
 		s.add(partition, n, strconv.Itoa(p))
 	}

@@ -125,8 +125,9 @@ func TestOnlyChangesAreRead(t *testing.T) {
 	w.Put(0, "default", []any{"b"}, []any{1})
 	require.NoError(t, w.Commit())
 	require.NoError(t, refresh(t, e))
-	assert.EqualValues(t, 2, e.targets[0].last.stores[0].summary.Total)
-	assert.EqualValues(t, 1, e.targets[0].last.stores[0].batch)
+	out = text(t, e)
+	has(t, out, fmt.Sprintf("sparkstate_store_rows{checkpoint=%q,operator=\"stateStoreSave_0\",store=\"default\"} 2\n", dir))
+	has(t, out, fmt.Sprintf("sparkstate_store_batch{checkpoint=%q,operator=\"stateStoreSave_0\",store=\"default\"} 1\n", dir))
 }
 
 // A file of the same size that was written later is another file.

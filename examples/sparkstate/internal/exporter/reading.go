@@ -48,19 +48,10 @@ type storeReading struct {
 	operator, store string // as labels
 	err             error
 
-	batch        int64
-	summary      skew.Summary // of rows
-	bytes        float64
-	keys         float64 // −1 where not known
-	empty        int
-	absent       int
-	hot          int
-	skewRate     skew.Float
-	verdict      skew.Verdict
-	severity     skew.Severity
-	neverExpires bool
-	fullest      []partitionRows // at most ExtraPartitions, the fullest first
-	rows         []float64       // of all partitions; nil beyond the bound on series
+	numbers []skew.Float // of storeGauges
+	verdict skew.Verdict
+	fullest []partitionRows // at most ExtraPartitions, the fullest first
+	rows    []float64       // of all partitions; nil beyond the bound on series
 }
 
 type partitionRows struct {
@@ -193,19 +184,9 @@ func readStore(ctx context.Context, s *checkpoint.Store, o *Options, all bool) *
 		return &storeReading{err: err}
 	}
 	hot := skew.Find(o.Rule, r.Rows).Hot
-	why, _ := s.NeverExpires()
-	out := &storeReading{
-		batch: r.Batch, summary: r.Summary, keys: -1, empty: skew.Empty(r.Rows), absent: len(s.Absent()), hot: len(hot),
-		skewRate: r.SkewRate, verdict: r.Verdict, severity: r.Severity, neverExpires: why != "",
-	}
-	for _, b := range r.Bytes {
-		out.bytes += b
-	}
-	if r.Keys != nil {
-		out.keys = 0
-		for _, k := range r.Keys {
-			out.keys += k
-		}
+	out := &storeReading{verdict: r.Verdict}
+	for _, g := range storeGauges {
+		out.numbers = append(out.numbers, g.of(&walk{r, s, hot}))
 	}
 	if all {
 		out.rows = r.Rows
