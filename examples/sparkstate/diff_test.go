@@ -33,12 +33,7 @@ func TestDiffLeadsFromReadToRead(t *testing.T) {
 	changed := 0
 	for _, c := range sparkCases(t) {
 		t.Run(c.name, func(t *testing.T) {
-			cp, err := checkpoint.Open(c.ckpt)
-			require.NoError(t, err)
-			defer cp.Close()
-			if cp.Provider().Format != checkpoint.HDFS {
-				t.Skip("RocksDB is not read yet")
-			}
+			cp := c.open(t)
 			for _, o := range cp.Operators() {
 				for _, s := range o.Stores() {
 					batches, err := s.Readable(context.Background())

@@ -29,11 +29,17 @@ type printed struct {
 
 func printedRows(t *testing.T, text string) []printed {
 	t.Helper()
-	var out []printed
+	return parsedLines[printed](t, text)
+}
+
+// parsedLines reads JSON Lines.
+func parsedLines[T any](t *testing.T, text string) []T {
+	t.Helper()
+	var out []T
 	for line := range strings.Lines(text) {
-		var p printed
-		require.NoError(t, json.Unmarshal([]byte(line), &p), line)
-		out = append(out, p)
+		var row T
+		require.NoError(t, json.Unmarshal([]byte(line), &row), line)
+		out = append(out, row)
 	}
 	return out
 }
@@ -70,12 +76,7 @@ func TestGetWhatReadPrints(t *testing.T) {
 	keys, found := 0, 0
 	for _, c := range sparkCases(t) {
 		t.Run(c.name, func(t *testing.T) {
-			cp, err := checkpoint.Open(c.ckpt)
-			require.NoError(t, err)
-			defer cp.Close()
-			if cp.Provider().Format != checkpoint.HDFS {
-				t.Skip("RocksDB is not read yet")
-			}
+			cp := c.open(t)
 			for _, o := range cp.Operators() {
 				for _, s := range o.Stores() {
 					store := []string{c.ckpt, "--operator", fmt.Sprint(o.ID()), "--store", s.Name()}
@@ -183,12 +184,7 @@ func TestGetHistoryIsTheChangeFeeds(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, c := range sparkCases(t) {
 		t.Run(c.name, func(t *testing.T) {
-			cp, err := checkpoint.Open(c.ckpt)
-			require.NoError(t, err)
-			defer cp.Close()
-			if cp.Provider().Format != checkpoint.HDFS {
-				t.Skip("RocksDB is not read yet")
-			}
+			cp := c.open(t)
 			for _, o := range cp.Operators() {
 				for _, s := range o.Stores() {
 					store := []string{c.ckpt, "--operator", fmt.Sprint(o.ID()), "--store", s.Name()}

@@ -20,13 +20,7 @@ type salvagedRow struct {
 
 func salvagedRows(t *testing.T, text string) []salvagedRow {
 	t.Helper()
-	var out []salvagedRow
-	for line := range strings.Lines(text) {
-		var r salvagedRow
-		require.NoError(t, json.Unmarshal([]byte(line), &r), line)
-		out = append(out, r)
-	}
-	return out
+	return parsedLines[salvagedRow](t, text)
 }
 
 func sortedRows(rows []printed) []string {

@@ -20,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sparkstate/sparkstate/checkpoint"
 )
 
 // sparkCase is a checkpoint that Spark wrote, with what Spark's own reader
@@ -91,6 +93,19 @@ type sparkAnswers struct {
 		Rows    int               `json:"rows"`
 		Error   string            `json:"error"`
 	} `json:"reads"`
+}
+
+// open opens the checkpoint, until the test ends, which it does where there is
+// nothing to read.
+func (c sparkCase) open(t *testing.T) *checkpoint.Checkpoint {
+	t.Helper()
+	cp, err := checkpoint.Open(c.ckpt)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, cp.Close()) })
+	if cp.Provider().Format != checkpoint.HDFS {
+		t.Skip("RocksDB is not read yet")
+	}
+	return cp
 }
 
 func (c sparkCase) index(t *testing.T) sparkAnswers {
