@@ -138,8 +138,9 @@ func Compressions() []Codec {
 	return slices.DeleteFunc(All(), func(c Codec) bool { return formats[c].class == "" })
 }
 
-// BlockSizes returns the least, the usual and the largest size, in bytes, of a
-// block that [NewWriter] can be asked for. They are 0 for what has no blocks.
+// BlockSizes returns the least size, Spark's own choice and the largest size, in
+// bytes, of the blocks that [NewWriter] makes; Snappy and LZF call them chunks.
+// They are 0 for what has no blocks.
 func (c Codec) BlockSizes() (least, usual, most int) {
 	if f := c.lookup(); f != nil {
 		return f.blocks.least, f.blocks.usual, f.blocks.most

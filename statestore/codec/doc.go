@@ -9,13 +9,13 @@
 // error here. Lengths are held against what the file can hold before anything
 // is allocated.
 //
-//	codec   ends with       a changed byte   a cut within   a cut between
-//	                        is noticed       a block        blocks
-//	lz4     end mark        always           noticed        noticed
-//	lzf     end of file     mostly not       noticed        not noticed
-//	snappy  end of file     mostly not       noticed        not noticed
-//	zstd    last block      mostly not       noticed        noticed
-//	none    end of file     not              not            not
+//	codec   ends with       a changed byte   a cut within   a cut between   a block's bytes,
+//	                        is noticed       a block        blocks          and Spark's own choice
+//	lz4     end mark        always           noticed        noticed           64 … 33,554,432   32,768
+//	lzf     end of file     mostly not       noticed        not noticed        1 … 65,535       65,535 (no other)
+//	snappy  end of file     mostly not       noticed        not noticed    1,024 … 33,554,432   32,768
+//	zstd    last block      mostly not       noticed        noticed        1,024 … 131,072     131,072 (no other)
+//	none    end of file     not              not            not                –
 //
 // So what a codec says is not the last word: a body of records has an end mark
 // of its own, and that must be there too.

@@ -27,14 +27,8 @@ type Writer struct {
 // cut at the same places, the same end. The compressed bytes within a block
 // are the compressor's own affair.
 //
-// blockSize is in bytes; 0 stands for Spark's default.
-//
-//	codec   allowed            default   what it is
-//	LZ4     64 … 33,554,432     32,768   block of the stream
-//	Snappy  1,024 … 33,554,432  32,768   chunk of the stream
-//	LZF     1 … 65,535          65,535   chunk of the stream; Spark has no other size
-//	Zstd    1,024 … 131,072    131,072   block of the frame; Spark has no other size
-//	None    –                        –   written through
+// blockSize is in bytes, within what [Codec.BlockSizes] says; 0 stands for
+// Spark's default. None is written through.
 func NewWriter(w io.Writer, c Codec, blockSize int) (*Writer, error) {
 	f := c.lookup()
 	if f == nil {

@@ -193,7 +193,7 @@ func TestSubjects(t *testing.T) {
 	for _, s := range subjects(t) {
 		names[s.Name]++
 	}
-	assert.Equal(t, 10, names["4.3.0/join_inner"], "five codecs, with and without .crc files")
+	assert.Equal(t, 2*len(codecs), names["4.3.0/join_inner"], "every codec, with and without .crc files")
 	assert.Equal(t, 2, names["4.1.4/rocksdb_agg"])
 	var first *oracle
 	for _, c := range codecs {
