@@ -268,7 +268,7 @@ func (c columnSkew) text() string {
 func (s *skewAnalysis) timeText(t skew.TimeReport) string {
 	text := fmt.Sprintf("%s %s: from %s to %s; watermark %s", t.Role, t.Column, clock(t.Oldest), clock(t.Newest), clock(&s.WatermarkMs))
 	if t.Due != nil {
-		text += fmt.Sprintf(", %d rows due", *t.Due)
+		text += ", " + counting(int(*t.Due), "row") + " due"
 	}
 	if t.Unset > 0 {
 		text += fmt.Sprintf(", %d without", t.Unset)
