@@ -67,7 +67,7 @@ func (r *reporting) about() {
 // newest first. No file names the version itself. The keys of the conf are those
 // that the offset log pins; versions before may lack them and later ones not.
 var sparkMarks = []struct{ since, key string }{
-	{"4.1", checkpoint.ConfRowChecksum},
+	{"4.2", checkpoint.ConfRowChecksum},
 	{"4.0", checkpoint.ConfStateStoreEncoding},
 	{"3.2", checkpoint.ConfStrictDistribution},
 	{"3.1", checkpoint.ConfCodec},

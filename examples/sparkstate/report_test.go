@@ -153,7 +153,7 @@ func TestReportOfJoin(t *testing.T) {
 		assert.Contains(t, titles, "Operator 0 (symmetricHashJoin) / "+store)
 	}
 	assert.Equal(t, `{"field0":"ad_hot"} 218 60.6 % 11 100.0 %`, line(t, doc, "Largest keys", `{"field0":"ad_hot"}`))
-	assert.Contains(t, words(doc), "4.1 or later (inferred: the conf of batch 2 has spark.sql.streaming.stateStore.rowChecksum.enabled)")
+	assert.Contains(t, words(doc), "4.2 or later (inferred: the conf of batch 2 has spark.sql.streaming.stateStore.rowChecksum.enabled)")
 	one := reportOf(t, root+"/testdata/4.3.0/join_skewed.zip", "--store", "left-keyWithIndexToValue", "--batches", "2", "--what-if", "7")
 	assert.NotContains(t, words(one), "right-keyToNumValues / ")
 	assert.Contains(t, line(t, one, "Rows by partition and batch", "11 hot"), "11 hot ")

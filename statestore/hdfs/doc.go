@@ -26,7 +26,7 @@
 // The end mark is the only proof that a file is whole. Keys and values are
 // UnsafeRow bytes (package unsaferow), the length of which is a multiple of 8.
 // Spark before 2.3 could leave 4 stray bytes behind a value; they are cut off.
-// Spark 4.1 can put a CRC-32C in front of each row (little-endian, unlike the
+// Spark 4.2 can put a CRC-32C in front of each row (little-endian, unlike the
 // lengths); it is verified and cut off.
 //
 // Version V is the newest snapshot S ≤ V and the deltas S+1 … V on top. It is

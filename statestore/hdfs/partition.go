@@ -22,7 +22,7 @@ type Config struct {
 	// by its first bytes all the same, and one that differs is a warning.
 	// codec.Unknown where nothing is recorded.
 	Codec codec.Codec
-	// RowChecksum says that rows carry a CRC-32C in front (Spark 4.1's conf
+	// RowChecksum says that rows carry a CRC-32C in front (Spark 4.2's conf
 	// spark.sql.streaming.stateStore.rowChecksum.enabled). When false, each
 	// file is recognised by its first row.
 	RowChecksum bool
