@@ -14,6 +14,18 @@
 //	                               (Spark 3.1)
 //	      <storeName>/             other stores (joins)
 //
+// What there is to ask:
+//
+//	open       Open, OpenFS             a directory, a zip file, any fs.FS
+//	the logs   Batches, OffsetLog,      planned and committed batches, watermarks,
+//	           History, Conf            source offsets, confs
+//	what is    Operators ── Stores      names, schemas, partitions, columns with a role
+//	the rows   Store: Records, Entries  Arrow records; bytes
+//	           Counts, Get, Changes     numbers; one key; what each batch changed
+//	           JoinSide.Records         one side of a stream-stream join
+//	two        Compare                  what differs between two states
+//	whole?     Check, Store.Salvage     findings, what restarts; what can still be read
+//
 // Batch b of a query reads version b of its state and writes version b+1. This
 // package speaks of batches; package statestore, on which it builds, knows
 // versions only.

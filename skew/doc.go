@@ -1,15 +1,23 @@
 // Package skew measures how unevenly something is spread over partitions, and
 // tells what chance does from what it does not.
 //
-// It works on numbers alone: one for each partition, the partitions that hold
-// nothing included as 0. What they count is the caller's affair: rows, distinct
-// keys, bytes, rows changed in a batch, or a weight. No files are read here.
+// Measures and rules work on numbers alone: one for each partition, the
+// partitions that hold nothing included as 0. What they count is the caller's
+// affair: rows, distinct keys, bytes, rows changed in a batch, or a weight.
 //
 //	rows := []int64{120, 118, 131, 1406, 109, 125}
 //	s := skew.Measure(rows)                  // mean, median, max/median, fullest …
 //	i := skew.MeasureImbalance(rows)         // what would have to move, Gini …
 //	f := skew.Find(skew.Robust{}, rows)      // which partitions stand out
-//	c := skew.Chance(keys)               // could it be chance?
+//	c := skew.Chance(keys)                   // could it be chance?
+//
+// The analysis takes the numbers from a store of a checkpoint, in one walk over
+// its rows, with what explains them.
+//
+//	r, err := skew.Analyze(ctx, store, skew.Options{})  // verdict, cause, what-if, advice
+//	p, err := skew.Gather(ctx, store, options, []int{0, 1}) // … of many machines: Merge, Conclude
+//	t, err := skew.Trend(ctx, store, workers)           // every batch that can be read
+//	d, err := skew.Times(ctx, store, clock)             // event times, timeouts, expiries: what is due
 //
 // # Which measure answers what
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/sparkstate/sparkstate/statestore/provider"
 )
 
-// HadoopName returns the name of the hidden sidecar of a file, in the same
-// directory.
+// HadoopName returns the name of the hidden sidecar of a file, .7.delta.crc for
+// 7.delta. It lies in the same directory, which is part of neither.
 func HadoopName(name string) string { return "." + name + ".crc" }
 
 // Hadoop is a parsed hidden sidecar.
