@@ -14,7 +14,16 @@ import (
 )
 
 // OffsetLog is one file of offsets/: what was planned for a batch before it
-// ran.
+// ran. It is lines of text, without a line break after the last:
+//
+//	┌───────────────────────────────────────────────────────────────────┐
+//	│ v1                                                                │
+//	│ {"batchWatermarkMs":…,"batchTimestampMs":…,"conf":{…}}            │
+//	│ the end offset of source 0 in its own JSON, or - for none         │  a line for
+//	│ …                                                                 │  each source
+//	└───────────────────────────────────────────────────────────────────┘
+//
+// In version 2 each of the latter starts with the source's name and a colon.
 type OffsetLog struct {
 	// Version is that of the file's first line: 1, or 2 (Spark 4.2).
 	Version int
@@ -39,7 +48,13 @@ type SourceOffset struct {
 	JSON string
 }
 
-// CommitLog is one file of commits/: written once a batch is done.
+// CommitLog is one file of commits/: written once a batch is done. It is two
+// lines of text:
+//
+//	┌───────────────────────────────┐
+//	│ v1                            │
+//	│ {"nextBatchWatermarkMs":…}    │
+//	└───────────────────────────────┘
 type CommitLog struct {
 	// Version is that of the file's first line: 1, 2 (checkpoint format 2) or
 	// 3.

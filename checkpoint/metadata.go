@@ -14,7 +14,14 @@ import (
 )
 
 // OperatorMetadata is what Spark 4.0 and later record of a stateful operator,
-// in state/<id>/_metadata/metadata (version 1) or _metadata/v2/<batch>.
+// in state/<id>/_metadata/metadata (version 1) or _metadata/v2/<batch>. It is two
+// lines of text, of which the second is broken here:
+//
+//	┌──────────────────────────────────────────────────────────────────────────────┐
+//	│ v1                                                                           │
+//	│ {"operatorInfo":{"operatorId":1,"operatorName":"dedupe"},"stateStoreInfo":   │
+//	│ [{"storeName":"default","numColsPrefixKey":0,"numPartitions":4}]}            │
+//	└──────────────────────────────────────────────────────────────────────────────┘
 type OperatorMetadata struct {
 	// Version is 1 or 2.
 	Version int

@@ -14,10 +14,10 @@
 // The analysis takes the numbers from a store of a checkpoint, in one walk over
 // its rows, with what explains them.
 //
-//	r, err := skew.Analyze(ctx, store, skew.Options{})  // verdict, cause, what-if, advice
-//	p, err := skew.Gather(ctx, store, options, []int{0, 1}) // … of many machines: Merge, Conclude
-//	t, err := skew.Trend(ctx, store, workers)           // every batch that can be read
-//	d, err := skew.Times(ctx, store, clock)             // event times, timeouts, expiries: what is due
+//	skew.Analyze(ctx, store, skew.Options{})       // verdict, causes, what-if, advice
+//	skew.Gather(ctx, store, options, []int{0, 1})  // the same on many machines: Merge, Conclude
+//	skew.Trend(ctx, store, workers)                // every batch that can still be read
+//	skew.Times(ctx, store, clock)                  // event times, timeouts, expiries: what is due
 //
 // # Which measure answers what
 //
