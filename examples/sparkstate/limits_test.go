@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +19,15 @@ func TestLimits(t *testing.T) {
 		code, _, errs = sparkstate(verb, adBilling, "--limits", "directoryEntries=1")
 		assert.Equal(t, exitInput, code)
 		assert.Contains(t, errs, "more than 1 entries in one directory")
+	}
+	// Verbs that say what could not be read, and go on.
+	report := filepath.Join(t.TempDir(), "report.html")
+	for _, args := range [][]string{{"report", adBilling, "-o", report}, {"metrics", adBilling}} {
+		code, _, errs := sparkstate(append(args, "--limits", "rowBytes=0")...)
+		assert.Equal(t, exitUsage, code, errs)
+		_, out, errs := sparkstate(append(args, "--limits", "rowBytes=10")...)
+		page, _ := os.ReadFile(report)
+		assert.Contains(t, out+errs+string(page), "a key of 64 bytes", args[0])
 	}
 	code, _, errs := sparkstate("read", adBilling, "--operator", "1", "--limits", "rowBytes=10")
 	assert.Equal(t, exitInput, code)

@@ -53,7 +53,10 @@ than are left, only hot partitions and the fullest do, %d at most.`, exporter.Ex
 			if err != nil {
 				return err
 			}
-			o.IgnoreSidecars, o.Workers = a.ignoreCRC, a.workers
+			if o.Open, err = a.openOptions(); err != nil {
+				return err
+			}
+			o.Workers = a.workers
 			o.Journal = a.journals(f.listen != "")
 			e := exporter.New(args, o)
 			if f.listen != "" {
@@ -71,7 +74,7 @@ than are left, only hot partitions and the fullest do, %d at most.`, exporter.Ex
 	fl.IntVar(&f.series, "partition-series", f.series, "how many partitions of a checkpoint have a series of their own")
 	fl.DurationVar(&f.wait, "wait", f.wait, "with --listen: how long a scrape waits for a reading before it shows the one before")
 	fl.IntVar(&a.workers, "workers", 0, "partitions decoded at once (default: one for each processor)")
-	fl.BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
+	a.verifying(cmd)
 	a.watching(cmd)
 	return cmd
 }

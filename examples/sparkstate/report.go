@@ -50,8 +50,8 @@ are check and skew --fail. The page names keys of the state.`,
 	fl.IntVar(&f.skew.top, "top", 10, "how many keys and values are named")
 	fl.StringVar(&a.operator, "operator", "", "operator by id, name or name_id (default: all)")
 	fl.StringVar(&a.store, "store", "", "store by name (default: all)")
-	fl.BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
 	fl.IntVar(&a.workers, "workers", 0, "partitions read at once (default: one for each processor)")
+	a.verifying(cmd)
 	return cmd
 }
 

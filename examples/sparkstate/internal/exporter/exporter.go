@@ -63,8 +63,8 @@ type Options struct {
 	// PartitionSeries is how many partitions of a checkpoint have a series of
 	// their own.
 	PartitionSeries int
-	// IgnoreSidecars is checkpoint.IgnoreSidecars.
-	IgnoreSidecars bool
+	// Open is how checkpoints are opened.
+	Open []checkpoint.OpenOption
 	// Judges are the values of the label judge.
 	Judges [checkpoint.Judges]string
 	// Journal returns who is told of the readings of a checkpoint.

@@ -74,11 +74,7 @@ type storeKey struct {
 // files; where nothing has changed it returns that. A reading comes with an
 // error as well where only some of it could be read.
 func read(ctx context.Context, t *target, o *Options, earlier *reading) (_ *reading, err error) {
-	opts := []checkpoint.OpenOption{checkpoint.OnWarning(t.journal.Warn)}
-	if o.IgnoreSidecars {
-		opts = append(opts, checkpoint.IgnoreSidecars())
-	}
-	cp, err := checkpoint.Open(t.path, opts...)
+	cp, err := checkpoint.Open(t.path, append(slices.Clone(o.Open), checkpoint.OnWarning(t.journal.Warn))...)
 	if err != nil {
 		return nil, err
 	}
