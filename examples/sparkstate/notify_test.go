@@ -304,7 +304,9 @@ func TestNotifyRefuses(t *testing.T) {
 		{"--notify slack --dry-run --format json", "leave --format out"},
 		{"--notify slack --trend", "leave --notify out"},
 		{"--notify slack --measure fileBytes", "no level of chance"},
-		{"--notify slack --rate -1", "no number from 0 up"},
+		{"--notify slack --rate -1", "--rate -1: from 0 to below 1"},
+		{"--notify slack --rate 10", "0.1 is 10 %"},
+		{"--fail --rate NaN", "from 0 to below 1"},
 		{"--rate 0.1", "goes with --fail or --notify"},
 	} {
 		code, out, errs := sparkstate(append([]string{"skew", adBilling}, strings.Fields(c.flags)...)...)

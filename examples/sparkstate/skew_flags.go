@@ -83,8 +83,8 @@ func (f *skewFlags) check(cmd *cobra.Command) error {
 		return usagef("--rate goes with --fail or --notify")
 	case given("rate-of") && !given("rate") && f.notify == "":
 		return usagef("--rate-of goes with --rate or --notify")
-	case !(f.rate >= 0):
-		return usagef("--rate %v: no number from 0 up", f.rate)
+	case !(f.rate >= 0 && f.rate < 1):
+		return usagef("--rate %v: from 0 to below 1, as nothing is above that; 0.1 is 10 %%", f.rate)
 	case (given("rate") || f.notify != "") && f.measure == byFileBytes && f.rateOf == rateOfMove:
 		return usagef("bytes of files have no level of chance, so no skew rate; compare --rate with --rate-of hot, or measure rows, keys or bytes")
 	case given("floor") && !(f.floor >= 0):
