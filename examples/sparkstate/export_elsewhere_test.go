@@ -92,7 +92,7 @@ func exportJobs(t *testing.T, formats ...string) []job {
 // checkpoint, value for value.
 func TestElsewhereEqualsSpark(t *testing.T) {
 	python := pythonWith(t, "pyarrow", "duckdb", "polars", "pandas", "pytz")
-	jobs := exportJobs(t, "parquet", "arrow")
+	jobs := exportJobs(t, "parquet", "arrow", "csv", "jsonl")
 	b, err := json.Marshal(jobs)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "jobs.json")

@@ -1,10 +1,10 @@
 """Compare exported files with the rows that Spark gave, as pyarrow, DuckDB,
-Polars and pandas read them.
+Polars and pandas read them; JSON Lines as Python's json does.
 
 usage: compare_export.py JOBS.json
 
-JOBS.json is a list of objects: dir (a folder of exported files), format (parquet
-or arrow), schema (Spark's schema of its answer, as JSON), rows (its answer, one
+JOBS.json is a list of objects: dir (a folder of exported files), format (parquet,
+arrow, csv or jsonl), schema (Spark's schema of its answer, as JSON), rows (its answer, one
 JSON object a line) and keys_only (compare no values). Rows are multisets, and
 columns are compared by position, since names may repeat in Spark's answer.
 Prints one line for each difference, and a last one with what was compared.
@@ -197,25 +197,108 @@ def duckdb_rows(job):
     return [dict(zip(names, row)) for row in rows.fetchall()]
 
 
-def polars_count(job):
-    read = pl.read_parquet if job["format"] == "parquet" else pl.read_ipc
-    return read(job["dir"] + "/*." + job["format"]).height
+# --- text: one column for each field of key and value ----------------------------
 
 
-def pandas_count(job):
-    if job["format"] == "parquet":
-        return len(pd.read_parquet(job["dir"]))
-    return sum(len(pa.ipc.open_file(f).read_pandas()) for f in glob.glob(job["dir"] + "/*.arrow"))
+def in_order(line):
+    """An object as its names and values, since names may repeat."""
+    return json.loads(line, object_pairs_hook=list, parse_float=decimal.Decimal)
+
+
+def jsonl_rows(job):
+    for name in glob.glob(job["dir"] + "/*.jsonl"):
+        with open(name) as f:
+            yield from (from_json(in_order(line), job["schema"]) for line in f)
+
+
+def csv_value(text, t):
+    if text is None:
+        return None
+    if isinstance(t, dict) and t["type"] == "udt":
+        return csv_value(text, t["sqlType"])
+    nested = isinstance(t, dict) or t.startswith(("geometry", "geography"))
+    return from_json(in_order(text) if nested else text == "true" if t == "boolean" else
+                     int(text) if t in ("byte", "short", "integer", "long") else text, t)
+
+
+def csv_types(schema):
+    """The types of the columns, of a struct one for each of its fields."""
+    for f in schema["fields"]:
+        if isinstance(f["type"], dict) and f["type"]["type"] == "struct":
+            yield [x["type"] for x in f["type"]["fields"]]
+        else:
+            yield f["type"]
+
+
+def csv_row(values, schema):
+    """The columns put together. A struct of nulls, or of nothing, may as well be null."""
+    values, row = iter(values), []
+    for t in csv_types(schema):
+        if not isinstance(t, list):
+            row.append(csv_value(next(values), t))
+        else:  # of no field there is no column
+            row.append(null_struct([csv_value(next(values), x) for x in t]))
+    if rest := list(values):
+        raise ValueError(f"{len(rest)} columns too many")
+    return row
+
+
+def null_struct(v):
+    return None if isinstance(v, list) and all(x is None for x in v) else v
+
+
+def duckdb_csv_rows(job):
+    rows = duckdb.execute(f"""SELECT * FROM read_csv('{job['dir']}/*.csv', header = true, all_varchar = true, delim = ',',
+        quote = '"', escape = '"', allow_quoted_nulls = false, max_line_size = 100000000)""").fetchall()
+    return (csv_row(row, job["schema"]) for row in rows)
+
+
+def polars_csv_rows(job):
+    for name in glob.glob(job["dir"] + "/*.csv"):
+        for row in pl.read_csv(name, infer_schema=False).rows():
+            yield csv_row(row, job["schema"])
+
+
+# --- which of them read which format ---------------------------------------------
+
+
+def typed(read):
+    return lambda job: (from_file(row, job["schema"]) for row in read(job))
+
+
+READERS = {
+    "parquet": {"pyarrow": typed(pyarrow_rows), "DuckDB": typed(duckdb_rows)},
+    "arrow": {"pyarrow": typed(pyarrow_rows), "DuckDB": typed(duckdb_rows)},
+    "csv": {"DuckDB": duckdb_csv_rows, "Polars": polars_csv_rows},
+    "jsonl": {"json": jsonl_rows},
+}
+
+
+def files(job):
+    return glob.glob(job["dir"] + "/*." + job["format"])
+
+
+COUNTERS = {
+    "parquet": {"Polars": lambda job: pl.read_parquet(files(job)).height,
+                "pandas": lambda job: len(pd.read_parquet(job["dir"]))},
+    "arrow": {"Polars": lambda job: pl.read_ipc(files(job)).height,
+              "pandas": lambda job: sum(len(pa.ipc.open_file(f).read_pandas()) for f in files(job))},
+    "csv": {"pandas": lambda job: sum(len(pd.read_csv(f, dtype=str)) for f in files(job))},
+    "jsonl": {"DuckDB": lambda job: duckdb.execute(f"SELECT count(*) FROM read_json_objects('{job['dir']}/*.jsonl')").fetchone()[0]},
+}
 
 
 def check(job):
-    schema = json.load(open(job["schema"]))
+    with open(job["schema"]) as f:
+        schema = job["schema"] = json.load(f)
     with open(job["rows"]) as f:
-        lines = [json.loads(line, object_pairs_hook=list, parse_float=decimal.Decimal) for line in f]
-    want = sorted(repr(trim(from_json(row, schema), job)) for row in lines)
+        spark = [trim(from_json(in_order(line), schema), job) for line in f]
+    if job["format"] == "csv":
+        spark = [[null_struct(v) for v in row] for row in spark]
+    want = sorted(map(repr, spark))
     problems = []
-    for name, read in (("pyarrow", pyarrow_rows), ("DuckDB", duckdb_rows)):
-        got = sorted(repr(trim(from_file(row, schema), job)) for row in read(job))
+    for name, read in READERS[job["format"]].items():
+        got = sorted(repr(trim(row, job)) for row in read(job))
         if len(got) != len(want):
             problems.append(f"{name} sees {len(got)} rows, Spark {len(want)}")
         for g, w in zip(got, want):
@@ -223,7 +306,7 @@ def check(job):
                 at = next((i for i, (a, b) in enumerate(zip(g, w)) if a != b), min(len(g), len(w)))
                 problems.append(f"{name} has …{g[max(0, at - 60):at + 60]}… where Spark has …{w[max(0, at - 60):at + 60]}…")
                 break
-    for name, count in (("Polars", polars_count), ("pandas", pandas_count)):
+    for name, count in COUNTERS[job["format"]].items():
         if (n := count(job)) != len(want):
             problems.append(f"{name} sees {n} rows, Spark {len(want)}")
     return len(want), problems
