@@ -96,7 +96,9 @@ func hint(err error) string {
 		return "copy the file again, or read it as it is with --ignore-crc"
 	case errors.Is(err, statestore.ErrMemory):
 		return "allow more with --memory, or fewer partitions at once with --workers 1"
-	case errors.Is(err, statestore.ErrTooLarge), errors.Is(err, statestore.ErrDamaged):
+	case errors.Is(err, statestore.ErrTooLarge):
+		return "copy the file again if this is a copy; if it is meant to be so large, --limits allows more (go doc ./checkpoint Limits)"
+	case errors.Is(err, statestore.ErrDamaged):
 		return "copy the file again if this is a copy; an older batch that does not need it may still be readable"
 	// os.OpenRoot has an error of its own for a path that is a file.
 	case errors.Is(err, syscall.ENOTDIR), strings.HasSuffix(err.Error(), ": not a directory"):

@@ -19,6 +19,7 @@ func TestLimits(t *testing.T) {
 		code, _, errs = sparkstate(verb, adBilling, "--limits", "directoryEntries=1")
 		assert.Equal(t, exitInput, code)
 		assert.Contains(t, errs, "more than 1 entries in one directory")
+		assert.Contains(t, errs, "--limits allows more", verb)
 	}
 	// Verbs that say what could not be read, and go on.
 	report := filepath.Join(t.TempDir(), "report.html")
@@ -32,4 +33,6 @@ func TestLimits(t *testing.T) {
 	code, _, errs := sparkstate("read", adBilling, "--operator", "1", "--limits", "rowBytes=10")
 	assert.Equal(t, exitInput, code)
 	assert.NotContains(t, errs, "\n\n")
+	assert.Contains(t, errs, "copy the file again")
+	assert.Contains(t, errs, "--limits allows more")
 }
