@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +20,9 @@ const (
 	exitUsage  = 2 // wrong usage, or an operator, store or batch that isn't there
 	exitInput  = 3 // not a checkpoint, an I/O error, or damage
 	exitOutput = 4 // the output could not be written, or a notification not sent
+
+	// exitInterrupted is what a shell says of a program that SIGINT has ended.
+	exitInterrupted = 130
 )
 
 // usageError is wrong usage.
@@ -46,6 +50,19 @@ type errFound struct{ text string }
 
 func (e *errFound) Error() string { return e.text }
 
+// errInterrupted is the end of a run that was told to stop.
+var errInterrupted = errors.New("interrupted")
+
+// interrupted returns errInterrupted in the place of the error that a verb ends
+// in because its context does, however deep it was: nothing is wrong then with
+// the checkpoint, nor with the output. Another error stays.
+func interrupted(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, cause) || errors.Is(err, ctx.Err())) {
+		return errInterrupted
+	}
+	return err
+}
+
 func exitCode(err error) int {
 	var usage *usageError
 	var out *outputError
@@ -54,6 +71,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
 	case errors.As(err, &notifying): // before what was found: that is not told to anyone
 		return exitOutput
 	case errors.As(err, &found):

@@ -79,6 +79,7 @@ func run(ctx context.Context, args []string, out, errw io.Writer) int {
 	if err == nil {
 		err = output(ans.err)
 	}
+	err = interrupted(ctx, err)
 	a.messages.end(err)
 	return exitCode(err)
 }
