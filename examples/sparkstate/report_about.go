@@ -55,8 +55,8 @@ func (r *reporting) about() {
 		for _, st := range o.Stores() {
 			stores = append(stores, st.Name())
 		}
-		add(fmt.Sprintf("Operator %d", o.ID()), "", "%s (%s); %s (%s); %s: %s", name, from, counting(n, "partition"), nFrom,
-			counting(len(stores), "store"), strings.Join(stores, ", "))
+		add(fmt.Sprintf("Operator %d", o.ID()), "", "%s (%s); %s (%s); %s: %s", name, from, report.Plural(n, "partition"), nFrom,
+			report.Plural(len(stores), "store"), strings.Join(stores, ", "))
 	}
 	if len(r.cp.Operators()) == 0 {
 		add("Operators", "", "none has state")

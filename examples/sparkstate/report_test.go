@@ -320,3 +320,11 @@ func TestReportFile(t *testing.T) {
 		assert.Contains(t, errs, c.says)
 	}
 }
+
+// Numbers are grouped in words as they are in tables.
+func TestReportGroupsNumbers(t *testing.T) {
+	doc := reportOf(t, sessions(t, 1000, 2, 1000, 1))
+	for _, says := range []string{"1,000 partitions (recorded)", ": 2,000 files, "} {
+		assert.Contains(t, words(doc), says)
+	}
+}

@@ -25,7 +25,7 @@ func (r *reporting) whole() {
 		w.Checked = "Every state file was decoded, every row validated (level deep)"
 	}
 	if r.check.Level != checkpoint.QuickCheck {
-		w.Checked += ": " + counting(int(r.check.Files), "file") + ", " + report.Bytes(float64(r.check.Bytes)) + "."
+		w.Checked += ": " + report.Plural(int(r.check.Files), "file") + ", " + report.Bytes(float64(r.check.Bytes)) + "."
 	}
 	for j, a := range r.check.Answers {
 		w.Answers = append(w.Answers, report.Answer{Judge: checkpoint.Judge(j).String(), Good: a.Restarts, Restarts: restarts(j, a), Newest: newest(a)})

@@ -38,7 +38,7 @@ func bars(s *Skew, ranges []Range) *figure {
 	f.draw("median", &median)
 	f.draw("limit", &line)
 	f.draw("dot hot", &dots)
-	f.Label = fmt.Sprintf("Bar chart of the rows of %s after batch %d: %s", plural(len(s.Values), "partition"), s.Batch, s.inWords())
+	f.Label = fmt.Sprintf("Bar chart of the rows of %s after batch %d: %s", Plural(len(s.Values), "partition"), s.Batch, s.inWords())
 	return f
 }
 
@@ -68,7 +68,7 @@ func (s *Skew) inWords() string {
 		case 1:
 			text += "1 partition exceeds"
 		default:
-			text += plural(n, "partition") + " exceed"
+			text += Plural(n, "partition") + " exceed"
 		}
 	}
 	return text

@@ -154,7 +154,7 @@ func heat(s *Series, ranges []Range) *grid {
 		}
 		g.Hovers = append(g.Hovers, hover{unit * c, unit, title})
 	}
-	g.Label = fmt.Sprintf("Heat map of the rows of %s after batches %d to %d, at most %s", plural(len(s.Rows), "partition"), g.Bottom, g.Top, Count(scale.top))
+	g.Label = fmt.Sprintf("Heat map of the rows of %s after batches %d to %d, at most %s", Plural(len(s.Rows), "partition"), g.Bottom, g.Top, Count(scale.top))
 	return g
 }
 

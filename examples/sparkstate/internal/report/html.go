@@ -30,7 +30,7 @@ var (
 )
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"count": Count, "bytes": Bytes, "percent": Percent, "ratio": Ratio, "plural": plural, "quantity": quantity,
+	"count": Count, "bytes": Bytes, "percent": Percent, "ratio": Ratio, "plural": Plural, "quantity": quantity,
 	"known": func(v float64) bool { return !unknown(v) },
 	"whole": func(n int) float64 { return float64(n) },
 	"large": func(n int64) float64 { return float64(n) },

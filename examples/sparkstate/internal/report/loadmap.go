@@ -75,14 +75,14 @@ func loadGrid(m *LoadMap) (*grid, []Range) {
 		}
 		g.Hovers = append(g.Hovers, hover{unit * c, unit, title})
 	}
-	g.Label = fmt.Sprintf("Map of %s and batches %d to %d: ", plural(len(m.Cells), "partition"), g.Bottom, g.Top)
+	g.Label = fmt.Sprintf("Map of %s and batches %d to %d: ", Plural(len(m.Cells), "partition"), g.Bottom, g.Top)
 	switch {
 	case seen == Loads:
 		g.Label += "every partition loads after every batch"
 	case seen == CleanedUp && len(m.Trouble) == 0:
 		g.Label += "older ones have been cleaned up, the others load"
 	case len(hot) > 0:
-		g.Label += plural(len(hot), "partition") + " lost something; the list below says what"
+		g.Label += Plural(len(hot), "partition") + " lost something; the list below says what"
 	default:
 		g.Label += "not everything loads; the list below says what"
 	}

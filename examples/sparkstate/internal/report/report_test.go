@@ -43,7 +43,7 @@ func TestNumbers(t *testing.T) {
 		{Bytes(1 << 20), "1.0 MiB"}, {Bytes(1<<20 - 1), "1.0 MiB"}, {Bytes(nan), "–"},
 		{Percent(0), "0.0 %"}, {Percent(0.273), "27.3 %"}, {Percent(1), "100.0 %"}, {Percent(0.0001), "< 0.1 %"}, {Percent(nan), "–"},
 		{Ratio(1), "1"}, {Ratio(1.09), "1.09"}, {Ratio(13.33), "13.3"}, {Ratio(301.4), "301"}, {Ratio(0.0105), "0.011"}, {Ratio(0.00001), "1e-05"}, {Ratio(nan), "–"},
-		{plural(1, "partition"), "1 partition"}, {plural(2000, "partition"), "2,000 partitions"},
+		{Plural(1, "partition"), "1 partition"}, {Plural(2000, "partition"), "2,000 partitions"},
 		{span(3, 3), "3"}, {span(3, 9), "3–9"},
 	} {
 		assert.Equal(t, c.want, c.got)

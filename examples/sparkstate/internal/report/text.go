@@ -136,8 +136,8 @@ func digitsBefore(v float64) int {
 	return 0
 }
 
-// plural writes a number of things.
-func plural(n int, one string) string {
+// Plural writes a number of things, as of 2,000 partitions.
+func Plural(n int, one string) string {
 	return quantity(float64(n), one)
 }
 
