@@ -21,7 +21,9 @@ every store can load, what is wrong, and what to do about it.
 --level quick judges by names and sizes, default decodes each file that a
 restorable batch needs, deep decodes all and validates rows, partitions and
 snapshots. The exit code is 1 where something is found that is at least as bad
-as --fail-on says. Damage is an answer here, not an error.`,
+as --fail-on says. Damage is an answer here, not an error.
+
+` + helpOfKinds(),
 		Args: oneCheckpoint,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.check(cmd, args[0], f)
@@ -37,6 +39,20 @@ as --fail-on says. Damage is an answer here, not an error.`,
 	flags.StringVar(&a.store, "store", "", "store of --compare-schema")
 	flags.IntVar(&a.workers, "workers", 0, "partitions looked at at once (default: one for each processor)")
 	return cmd
+}
+
+// helpOfKinds lists the kinds of findings by the least level that finds them.
+func helpOfKinds() string {
+	var b strings.Builder
+	for _, level := range []checkpoint.CheckLevel{checkpoint.QuickCheck, checkpoint.DefaultCheck, checkpoint.DeepCheck} {
+		fmt.Fprintf(&b, "Findings, from --level %s on:\n", level)
+		for _, k := range checkpoint.FindingKinds() {
+			if k.Level == level {
+				fmt.Fprintf(&b, "  %-26s %s\n", k.ID, k.Title)
+			}
+		}
+	}
+	return b.String()
 }
 
 // checkFlags are the flags of check.

@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore"
 )
 
@@ -166,6 +168,14 @@ func TestHelpOfChanges(t *testing.T) {
 	_, out, _ := sparkstate("changes", "--help")
 	assert.Contains(t, out, "changes CKPT [--from BATCH] [--to BATCH]")
 	assert.Contains(t, out, "the first batch (default: that of --to)")
+}
+
+// Who alerts on a kind of finding finds its ID where it is looked for.
+func TestHelpOfCheck(t *testing.T) {
+	_, out, _ := sparkstate("check", "--help")
+	for _, k := range checkpoint.FindingKinds() {
+		assert.Regexp(t, "(?m)^  "+k.ID+" +"+regexp.QuoteMeta(k.Title)+"$", out)
+	}
 }
 
 func TestPartitionsInWords(t *testing.T) {
