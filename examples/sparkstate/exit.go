@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/examples/sparkstate/internal/slack"
 	"github.com/sparkstate/sparkstate/statestore"
@@ -63,6 +65,21 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
+// rangeError is an error of a verb that takes a range of batches and not one.
+type rangeError struct{ error }
+
+func (e *rangeError) Unwrap() error { return e.error }
+
+// ofRange marks the error of a verb that was asked for a range of batches.
+func ofRange(cmd *cobra.Command, err error) error {
+	f := cmd.Flags()
+	one := f.Lookup("batch")
+	if err == nil || f.Lookup("to") == nil || one != nil && !one.Hidden && !f.Changed("changes") {
+		return err
+	}
+	return &rangeError{err}
+}
+
 func exitCode(err error) int {
 	var usage *usageError
 	var out *outputError
@@ -101,6 +118,7 @@ func message(err error) string {
 
 func hint(err error) string {
 	var be *checkpoint.BatchError
+	var ranged *rangeError
 	var refused *slack.StatusError
 	switch {
 	case errors.As(err, &refused) && refused.Status < 500 && refused.Status != 429:
@@ -109,6 +127,8 @@ func hint(err error) string {
 		return "give the directory that holds offsets/, commits/ and state/"
 	case errors.Is(err, statestore.ErrNoSchema):
 		return "metadata and skew work without one"
+	case errors.As(err, &be) && len(be.Readable) > 0 && errors.As(err, &ranged):
+		return "pick one with --from and --to"
 	case errors.As(err, &be) && len(be.Readable) > 0:
 		return "pick one with --batch"
 	case errors.Is(err, statestore.ErrChecksum) && strings.Contains(err.Error(), ".crc file"):

@@ -170,6 +170,24 @@ func TestHelpOfChanges(t *testing.T) {
 	assert.Contains(t, out, "the first batch (default: that of --to)")
 }
 
+// The advice names flags that the verb has.
+func TestHintOfBatches(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"metadata --batch 99", "pick one with --batch"},
+		{"read --operator 1 --batch 99", "pick one with --batch"},
+		{"changes --operator 1 --to 99", "pick one with --from and --to"},
+		{"changes --operator 1 --from 5 --to 3", "pick one with --from and --to"},
+		{"diff --operator 1 --from 99", "pick one with --from and --to"},
+		{"export --operator 1 -o - --changes --to 99", "pick one with --from and --to"},
+		{"export --operator 1 -o - --batch 99", "pick one with --batch"},
+	} {
+		verb, flags, _ := strings.Cut(c.args, " ")
+		code, _, errs := sparkstate(append([]string{verb, adBilling}, strings.Fields(flags)...)...)
+		assert.Equal(t, exitUsage, code, c.args)
+		assert.Contains(t, errs, "batches that can be read: 0-6; "+c.says+"\n", c.args)
+	}
+}
+
 // Who alerts on a kind of finding finds its ID where it is looked for.
 func TestHelpOfCheck(t *testing.T) {
 	_, out, _ := sparkstate("check", "--help")

@@ -75,11 +75,11 @@ func run(ctx context.Context, args []string, out, errw io.Writer) int {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.infoCommand(), a.metadataCommand(), a.readCommand(), a.changesCommand(), a.getCommand(), a.diffCommand(), a.batchesCommand(), a.checkCommand(), a.skewCommand(), a.reportCommand(), a.metricsCommand(), a.exportCommand())
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = output(ans.err)
 	}
-	err = interrupted(ctx, err)
+	err = ofRange(cmd, interrupted(ctx, err))
 	a.messages.end(err)
 	return exitCode(err)
 }
