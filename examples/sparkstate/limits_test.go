@@ -9,6 +9,9 @@ import (
 )
 
 func TestLimits(t *testing.T) {
+	_, help, _ := sparkstate("info", "--help")
+	assert.Regexp(t, `--limits NAME=N +other limits .*\)\n`, help)
+	assert.NotContains(t, help, "(default [])")
 	for _, verb := range []string{"info", "metadata", "check"} {
 		code, _, errs := sparkstate(verb, adBilling, "--limits", "rowBytes=1000000,findings=1")
 		assert.Zero(t, code, errs)

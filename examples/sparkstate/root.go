@@ -114,7 +114,8 @@ func (a *app) shared(cmd *cobra.Command) {
 // verifying declares the flags of how files are believed.
 func (a *app) verifying(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringToInt64Var(&a.limits, "limits", nil, "other limits than the library's own, such as rowBytes=1073741824 (go doc ./checkpoint Limits)")
+	f.StringToInt64Var(&a.limits, "limits", nil, "other limits than the library's own, such as rowBytes=1073741824 (`NAME=N`, go doc ./checkpoint Limits)")
+	f.Lookup("limits").DefValue = "" // for --help
 	f.BoolVar(&a.ignoreCRC, "ignore-crc", false, "do not verify files by the .crc files beside them")
 }
 
