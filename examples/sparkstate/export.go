@@ -325,7 +325,7 @@ func (x *exporting) folders(ctx context.Context, cp *checkpoint.Checkpoint, tabl
 // fill writes the files of one table, some at a time.
 func (x *exporting) fill(ctx context.Context, d *exportDir, t *table) ([]exportedFile, error) {
 	parts := x.wanted(t)
-	if err := d.claim(x.overwrite); err != nil {
+	if err := d.claim(x.overwrite, x.mark()); err != nil {
 		return nil, err
 	}
 	defer x.progress("exporting " + t.label())()
@@ -356,7 +356,7 @@ func (x *exporting) fill(ctx context.Context, d *exportDir, t *table) ([]exporte
 		return nil, err
 	}
 	x.noteJoinLoss(&t.loss)
-	return out, nil
+	return out, d.complete(x.mark())
 }
 
 // atOnce is how many partitions are written at once.

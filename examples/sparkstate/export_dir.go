@@ -18,6 +18,22 @@ import (
 // name is one that Spark, pyarrow and Hive take no notice of.
 const exportNote = "_sparkstate.json"
 
+// exportMark is the file that says that a folder is complete, as Hadoop's and
+// Spark's own writers do. Of a part of the partitions it has the name of the
+// shard too.
+const exportMark = "_SUCCESS"
+
+// mark returns the name of the mark of a run, "" for one of some partitions only.
+func (x *exporting) mark() string {
+	switch {
+	case len(x.partition) > 0:
+		return ""
+	case x.shard.of > 1:
+		return fmt.Sprintf("%s-%d-of-%d", exportMark, x.shard.i, x.shard.of)
+	}
+	return exportMark
+}
+
 // exported is what the note says: everything that all files of a folder have in
 // common.
 type exported struct {
@@ -110,7 +126,8 @@ func fileName(name string) string {
 	return b.String()
 }
 
-var partFile = regexp.MustCompile(`^(part-\d{5,}\.(parquet|arrow|csv|jsonl)|\.part-\d{5,}\.(parquet|arrow|csv|jsonl)\.\d+\.tmp)$`)
+// partFile is the name of what a run writes beside the note.
+var partFile = regexp.MustCompile(`^(_SUCCESS(-\d+-of-\d+)?|part-\d{5,}\.(parquet|arrow|csv|jsonl)|\.part-\d{5,}\.(parquet|arrow|csv|jsonl)\.\d+\.tmp)$`)
 
 // check looks at what is in the folder: it returns the files that are in the
 // way and may be removed, or an error where some are in the way and may not.
@@ -164,9 +181,10 @@ func (d *exportDir) noted() (e exported, there bool, err error) {
 	return e, true, nil
 }
 
-// claim makes the folder and writes the note. Of several runs at a time the
+// claim makes the folder and writes the note, and takes away the mark of a run
+// before. Of several runs at a time the
 // first one does; the others must agree with it.
-func (d *exportDir) claim(overwrite bool) error {
+func (d *exportDir) claim(overwrite bool, mark string) error {
 	if err := os.MkdirAll(d.path, 0o777); err != nil {
 		return output(err)
 	}
@@ -176,6 +194,11 @@ func (d *exportDir) claim(overwrite bool) error {
 	}
 	for _, name := range inTheWay {
 		if err := os.Remove(filepath.Join(d.path, name)); err != nil {
+			return output(err)
+		}
+	}
+	if mark != "" {
+		if err := os.Remove(filepath.Join(d.path, mark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return output(err)
 		}
 	}
@@ -203,6 +226,20 @@ func (d *exportDir) claim(overwrite bool) error {
 		_, err = d.check(false)
 		return err
 	}
+	return output(err)
+}
+
+// complete marks the folder.
+func (d *exportDir) complete(mark string) error {
+	if mark == "" {
+		return nil
+	}
+	f, err := newTempFile(filepath.Join(d.path, mark))
+	if err != nil {
+		return output(err)
+	}
+	defer f.discard()
+	_, err = f.keep()
 	return output(err)
 }
 

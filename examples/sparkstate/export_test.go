@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,7 +150,12 @@ func TestExportShards(t *testing.T) {
 		})
 	}
 	running.Wait()
-	assert.Equal(t, filesBelow(t, whole), filesBelow(t, parts))
+	of := func(dir string) map[string]string {
+		files := filesBelow(t, dir)
+		maps.DeleteFunc(files, func(name, _ string) bool { return strings.Contains(name, exportMark) })
+		return files
+	}
+	assert.Equal(t, of(whole), of(parts))
 
 	for text, want := range map[string]string{
 		"0/1": "", "7/8": "", "8/8": "count from 0 to 7", "-1/8": "count from 0", "1": "is not i/n", "1/0": "count from", "1/2/3": "is not i/n", "a/2": "is not i/n", "1/2x": "is not i/n", "": "is not i/n", " 1/2": "is not i/n", "+1/2": "is not i/n",
@@ -187,7 +193,7 @@ func TestExportKeepsStatesApart(t *testing.T) {
 	require.Zero(t, code, errs)
 	assert.ElementsMatch(t, []string{
 		"dedupe_1/default/_sparkstate.json", "dedupe_1/default/mine.txt", "dedupe_1/default/part-00000.csv", "dedupe_1/default/part-00001.csv",
-		"dedupe_1/default/part-00002.csv", "dedupe_1/default/part-00003.csv",
+		"dedupe_1/default/part-00002.csv", "dedupe_1/default/part-00003.csv", "dedupe_1/default/_SUCCESS",
 	}, keysOf(filesBelow(t, dir)))
 	// Without its note a folder of files is of a state that nobody knows.
 	require.NoError(t, os.Remove(dir+"/dedupe_1/default/_sparkstate.json"))
@@ -287,6 +293,39 @@ func TestExportWholeOrNot(t *testing.T) {
 	assert.Contains(t, text, "writing the output")
 }
 
+// A folder says that it is complete, once it is.
+func TestExportSuccess(t *testing.T) {
+	ckpt := copyOf(t, adBilling)
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "dedupe_1/default")
+	marks := func() []string {
+		found, err := filepath.Glob(filepath.Join(folder, "_SUCCESS*"))
+		require.NoError(t, err)
+		for i, name := range found {
+			found[i] = filepath.Base(name)
+		}
+		return found
+	}
+	export := func(args ...string) int {
+		code, _, _ := sparkstate(append([]string{"export", ckpt, "--operator", "1", "-o", dir}, args...)...)
+		return code
+	}
+	require.Zero(t, export("--partition", "0,1"))
+	assert.Empty(t, marks(), "it has some partitions only")
+	require.Zero(t, export("--shard", "1/2"))
+	assert.Equal(t, []string{"_SUCCESS-1-of-2"}, marks())
+	require.Zero(t, export("--shard", "0/2"))
+	assert.Equal(t, []string{"_SUCCESS-0-of-2", "_SUCCESS-1-of-2"}, marks())
+	require.Zero(t, export())
+	assert.Contains(t, marks(), "_SUCCESS")
+	// A run that fails takes back its own word, one of another state all.
+	edit(t, filepath.Join(ckpt, "state/1/2/7.delta"), func(b []byte) []byte { return b[:len(b)/2] })
+	require.Equal(t, exitInput, export())
+	assert.Equal(t, []string{"_SUCCESS-0-of-2", "_SUCCESS-1-of-2"}, marks())
+	require.Zero(t, export("--overwrite", "--batch", "5"))
+	assert.Equal(t, []string{"_SUCCESS"}, marks())
+}
+
 // Of a partition without a directory there is no file: it is not known to be
 // empty. One that is empty has a file.
 func TestExportAbsentAndEmpty(t *testing.T) {
@@ -296,7 +335,7 @@ func TestExportAbsentAndEmpty(t *testing.T) {
 	code, _, errs := sparkstate("export", ckpt, "--operator", "1", "-o", dir)
 	require.Zero(t, code, errs)
 	assert.Contains(t, errs, "no directory for partition 3")
-	assert.Len(t, filesBelow(t, dir), 4)
+	assert.Len(t, filesBelow(t, dir), 5)
 	code, _, errs = sparkstate("export", ckpt, "--operator", "1", "-o", dir, "--partition", "9")
 	assert.Equal(t, exitUsage, code, errs)
 
@@ -304,7 +343,7 @@ func TestExportAbsentAndEmpty(t *testing.T) {
 	code, out, errs := sparkstate("export", root+"/testdata/3.5.9/evicted.zip", "-o", dir)
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, " 20 ")
-	assert.Len(t, filesBelow(t, dir), 21)
+	assert.Len(t, filesBelow(t, dir), 22)
 
 	require.NoError(t, os.RemoveAll(filepath.Join(ckpt, "state/1/0/_metadata")))
 	code, _, errs = sparkstate("export", ckpt, "--operator", "1", "-o", t.TempDir())
