@@ -74,7 +74,9 @@ func (v *validity) add(in cells) {
 			return
 		}
 		v.bits.begin(v.mem, int(bitutil.BytesForBits(int64(max(v.capacity, v.n)))))
-		bitutil.SetBitsTo(v.bits.more(int(bitutil.BytesForBits(int64(from)))), 0, int64(from), true)
+		before := v.bits.more(int(bitutil.BytesForBits(int64(from))))
+		clear(before)
+		bitutil.SetBitsTo(before, 0, int64(from), true)
 	}
 	// The bits behind the last one are part of the buffer too, and are to be the
 	// same every time.
