@@ -2,6 +2,7 @@ package statestore
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 )
@@ -21,6 +22,10 @@ type handling[T any] struct {
 	// items of each producer always may.
 	ahead int64
 }
+
+// errNoReturn is the error of a producer that has ended its goroutine, which
+// runtime.Goexit does.
+var errNoReturn = errors.New("statestore: the visit of a partition has not returned")
 
 // plain is the handling of items that need none.
 func plain[T any]() handling[T] { return handling[T]{drop: func(T) {}} }
@@ -57,16 +62,17 @@ func ordered[T any](ctx context.Context, workers, n int, produce producer[T], it
 		q.changed.L = &q.mu
 		stop := context.AfterFunc(ctx, q.wakeAll)
 		var running sync.WaitGroup
-		// Lanes are handed out in order, so the lowest one that is not done
+		// Turns are handed out in order, so the lowest one that is not done
 		// always has a worker, and waiting for it cannot deadlock. The queue is
-		// as long as there are workers: no more lanes are open than that.
+		// as long as there are workers: beside its turns no more are open than
+		// the current one and one that waits to get in.
 		queue := make(chan *turn[T], max(workers, 1))
 		slots := make(chan struct{}, max(workers, 1))
 		var unqueued *turn[T]
 		defer func() {
-			cancel()
 			stop()
-			q.wakeAll() // it may have been stopped before it began
+			cancel()
+			q.wakeAll()
 			running.Wait()
 			left := []*turn[T]{q.current, unqueued}
 			for l := range queue {
@@ -91,8 +97,12 @@ func ordered[T any](ctx context.Context, workers, n int, produce producer[T], it
 				}
 				l := &turn[T]{}
 				running.Go(func() {
-					defer func() { <-slots }()
-					q.end(l, produce(ctx, i, func(item T) bool { return q.put(ctx, l, item) }))
+					err := errNoReturn
+					defer func() {
+						q.end(l, err)
+						<-slots
+					}()
+					err = produce(ctx, i, func(item T) bool { return q.put(ctx, l, item) })
 				})
 				select {
 				case queue <- l:

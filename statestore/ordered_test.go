@@ -136,6 +136,26 @@ func TestOrderedCutShort(t *testing.T) {
 	assert.ErrorIs(t, last, context.Canceled)
 }
 
+// A producer that ends its goroutine, as t.FailNow does, is not waited for for
+// ever.
+func TestOrderedGoexit(t *testing.T) {
+	var got []int
+	var last error
+	for v, err := range ordered(context.Background(), 2, 3, func(_ context.Context, i int, emit func(int) bool) error {
+		emit(i)
+		if i == 1 {
+			runtime.Goexit()
+		}
+		return nil
+	}, plain[int]()) {
+		if last = err; err == nil {
+			got = append(got, v)
+		}
+	}
+	assert.Equal(t, []int{0, 1}, got)
+	assert.ErrorIs(t, last, errNoReturn)
+}
+
 // Producers that are ahead of their turn go on until too much waits, and what
 // waits when the sequence ends is dropped.
 func TestOrderedAhead(t *testing.T) {
