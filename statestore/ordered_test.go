@@ -3,6 +3,7 @@ package statestore
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -191,5 +192,73 @@ func TestOrderedAhead(t *testing.T) {
 			assert.GreaterOrEqual(t, made.Load(), c.least)
 			assert.Equal(t, made.Load()-1, dropped.Load(), "all but the one that was yielded")
 		})
+	}
+}
+
+// Wherever a sequence is left, by a break, a panic or the context, every item
+// that was made is yielded or dropped, once; nobody is left behind; and what
+// ends early says so.
+func TestOrderedLeftAnywhere(t *testing.T) {
+	const _, panics, cancels = 0, 1, 2
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		workers, lens, total := r.IntN(5), make([]int, r.IntN(8)), 0
+		for i := range lens {
+			lens[i] = r.IntN(6)
+			total += lens[i]
+		}
+		ahead := []int64{0, 15, 1 << 40}[r.IntN(3)]
+		for how := range 3 {
+			for stop := 1; stop <= total+1; stop++ {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					var made, dropped, running atomic.Int32
+					h := handling[int]{drop: func(int) { dropped.Add(1) }, size: func(int) int64 { return 10 }, ahead: ahead}
+					items := ordered(ctx, workers, len(lens), func(_ context.Context, i int, emit func(int) bool) error {
+						running.Add(1)
+						defer running.Add(-1)
+						for j := range lens[i] {
+							time.Sleep(time.Duration((3*i + 5*j) % 4))
+							if !emit(10*i + j) {
+								break
+							}
+							made.Add(1)
+						}
+						return nil
+					}, h)
+					var got []int
+					var last error
+					left := false
+					func() {
+						defer func() { left = recover() != nil || left }()
+						for v, err := range items {
+							if last = err; err != nil {
+								continue
+							}
+							got = append(got, v)
+							switch {
+							case len(got) < stop:
+							case how == cancels:
+								cancel()
+							case how == panics:
+								panic("left")
+							default:
+								left = true
+							}
+							if left {
+								break
+							}
+						}
+					}()
+					assert.Zero(t, running.Load())
+					assert.EqualValues(t, made.Load(), len(got)+int(dropped.Load()))
+					assert.IsIncreasing(t, append([]int{-1}, append(got, 1000)...))
+					if last == nil && !left {
+						assert.Len(t, got, total)
+					}
+				})
+			}
+		}
 	}
 }
