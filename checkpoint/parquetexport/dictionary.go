@@ -43,9 +43,10 @@ func eachText(a arrow.Array, path string, visit func(texts *array.String, path s
 	}
 }
 
-// repeats says whether a dictionary of texts pays. If every tenth of a sample is
-// in it already, there are no more than five samples' worth of different texts:
-// in a row group three of each, or more.
+// repeats says whether a dictionary of texts pays: where a tenth of a full sample
+// or more is in it already. Were all texts as frequent, there would then be no
+// more than five samples' worth of different ones, and three or more of each in
+// a full row group.
 func repeats(texts *array.String) bool {
 	step := max(texts.Len()/sampleLen, 1)
 	seen := make(map[string]struct{}, min(texts.Len(), sampleLen))

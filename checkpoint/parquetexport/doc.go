@@ -17,9 +17,9 @@
 //
 // The root is named spark_schema and is required, as in files that Spark
 // writes. Pages are compressed with Snappy. Only strings get a dictionary, and
-// only those that repeat in the first record: keys of other types rarely do, and
-// looking for repetition is most of what writing costs. Each record becomes a row group, so ask for records of
-// [BatchRows].
+// only columns of them that repeat in a sample of the first record: other types
+// rarely do, and looking for repetition is most of what writing costs. Each
+// record becomes a row group, so ask for records of [BatchRows].
 //
 // # Metadata
 //
