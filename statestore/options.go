@@ -67,17 +67,18 @@ func FileSizes() Option { return func(r *read) { r.sizes = true } }
 // a snapshot is streamed past them, a state without one is held as a whole, one
 // partition for each of the [Workers]. A read that would need more fails with
 // ErrMemory. Beside this budget a worker holds a block of a file, and with
-// [Store.Records] 16 MiB of records that wait for their turn.
+// [Store.Records] 16 MiB of records that wait for their turn, or the two of each
+// partition that always may where [BatchSize] makes these more.
 func Memory(bytes int64) Option {
 	b := provider.NewBudget(bytes)
 	return func(r *read) { r.load.Budget = b }
 }
 
 // AnyOrder has [Store.Records] yield the records of several partitions as they
-// come, instead of those of one after those of the other. Then none waits for
-// its turn, which takes memory, and time where partitions are so large that
-// what waits for its turn is too much. A record still is of one partition, whose
-// records keep their order.
+// come, instead of those of one after those of the other. Then no record waits
+// for its turn, which takes memory, and no worker for room to put one, which
+// takes time where partitions are large. A record still is of one partition,
+// whose records keep their order.
 func AnyOrder() Option { return func(r *read) { r.anyOrder = true } }
 
 // BatchSize bounds an Arrow record to so many rows and to about so many bytes

@@ -114,8 +114,8 @@ func (s *Store) RecordsOf(ctx context.Context, v View, opts ...Option) iter.Seq2
 }
 
 // handling is that of records: a worker that is ahead of its turn goes on, so
-// that few large partitions are decoded side by side too, as long as what waits
-// is small beside what the program takes anyway.
+// that few large partitions are decoded side by side too, as long as not too
+// much waits.
 func (r *read) handling() handling[arrow.Record] {
 	return handling[arrow.Record]{
 		drop: arrow.Record.Release,
