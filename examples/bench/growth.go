@@ -28,7 +28,7 @@ func growth(ctx context.Context, o options, temp string) error {
 			return err
 		}
 		limit, counts, records := newLine("limit", o.workers, dir), newLine("counts", o.workers, dir), newLine("records", o.workers, dir)
-		if err := takeTurns(ctx, o.runs, []*line{limit, counts, records}); err != nil {
+		if err := takeTurns(ctx, o.runs, size.keys, []*line{limit, counts, records}); err != nil {
 			return err
 		}
 		bytes, err := sizeOf(dir)

@@ -59,8 +59,9 @@ func newLine(what string, workers int, dir string) *line {
 }
 
 // takeTurns runs all of them as often as wanted. They take turns, so that what
-// disturbs the machine disturbs them all.
-func takeTurns(ctx context.Context, runs int, lines []*line) error {
+// disturbs the machine disturbs them all. Each that says how many rows it has met
+// must have met them all.
+func takeTurns(ctx context.Context, runs, rows int, lines []*line) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -70,6 +71,9 @@ func takeTurns(ctx context.Context, runs int, lines []*line) error {
 			r, err := process(ctx, self, l.args...)
 			if err != nil {
 				return err
+			}
+			if got := string(bytes.TrimSpace(r.out)); got != "" && got != fmt.Sprint(rows) {
+				return fmt.Errorf("wrong count by %s: %s rows of %d", l.what, got, rows)
 			}
 			l.runs = append(l.runs, r)
 		}
@@ -102,7 +106,7 @@ func measure(ctx context.Context, o options, s state, dir, temp string) error {
 			lines = append(lines, newLine(what, w, dir))
 		}
 	}
-	err := takeTurns(ctx, o.runs, lines)
+	err := takeTurns(ctx, o.runs, s.large.Keys, lines)
 	if err != nil {
 		return err
 	}
