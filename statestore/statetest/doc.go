@@ -21,6 +21,11 @@
 //	damage     Damage  Fault                 Truncate, DropDelta, FlipByte, StaleSnapshot, …
 //	look       RequireRows, RequireJoin, RequireSame, RequireWhole; Rows
 //
+// What looks at a state asks nothing about who wrote it: it takes a checkpoint
+// that a pipeline's test made with a real Spark, too.
+//
+//	cp, err := checkpoint.Open("/tmp/test-checkpoint")
+//
 // The files are those of HDFSBackedStateStoreProvider as the version of Spark
 // that is asked for writes them: rows, codecs, logs and what they pin, schema
 // files, operator metadata, and the sidecars. Keys go to the partition that

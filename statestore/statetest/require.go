@@ -118,7 +118,7 @@ func same(ctx context.Context, out *strings.Builder, want, got *checkpoint.Store
 	if err != nil {
 		return fmt.Errorf("operator %s, store %s: %w", want.Operator().Label(), want.Name(), err)
 	}
-	r := report{key: d.Key(), value: d.Value()}
+	r := report{key: d.Key(), value: d.Value(), times: numberedTimes(want)}
 	for x, err := range d.Differences(ctx) {
 		if err != nil {
 			return err
@@ -197,7 +197,7 @@ func (v *view) require(t testing.TB, want []Row) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := report{key: v.key, value: v.value}
+	r := report{key: v.key, value: v.value, times: v.times}
 	left := make(map[string][]encoded) // by key
 	for _, row := range rows {
 		e, err := encodeRow(v.key, v.value, row)

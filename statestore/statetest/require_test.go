@@ -205,7 +205,36 @@ func TestRequireWhole(t *testing.T) {
 	cp, err := checkpoint.OpenFS(m, ".")
 	require.NoError(t, err)
 	defer cp.Close()
-	assert.Contains(t, said(t, func(t testing.TB) { statetest.RequireWhole(t, cp) }), "the checkpoint is not whole")
+	assert.Contains(t, said(t, func(t testing.TB) { statetest.RequireWhole(t, cp) }), "the checkpoint is not whole:\n  critical: file-truncated: operator 0 (dedupe), partition 0")
 	assert.Contains(t, said(t, func(t testing.TB) { statetest.RequireRows(t, cp, 0, "", nil) }), "state/0/0/1.delta")
 	assert.Contains(t, said(t, func(t testing.TB) { statetest.RequireSame(t, cp, cp) }), "state/0/0/1.delta")
+}
+
+// When rows expire or time out is shown as a time, whatever unit it is kept in.
+func TestRequireRowsShowsTimes(t *testing.T) {
+	at := time.Date(2026, 1, 5, 9, 0, 0, 5e6, time.UTC)
+	for name, op := range map[string]statetest.Operator{
+		"expiresAtMicros":  statetest.DedupeWithinWatermark("w STRING"),
+		"timeoutTimestamp": statetest.FlatMapGroupsWithState("w STRING", "n INT", true),
+	} {
+		value := func(end any) []any {
+			if name == "expiresAtMicros" {
+				return []any{end}
+			}
+			return []any{nil, end}
+		}
+		cp := statetest.Open(t, statetest.Query{Partitions: 1, Operators: []statetest.Operator{op}}, func(w *statetest.Writer) {
+			w.Put(0, "", []any{"a"}, value(at))
+			w.Put(0, "", []any{"b"}, value(-1))
+			w.Commit()
+		})
+		got := said(t, func(t testing.TB) {
+			statetest.RequireRows(t, cp, 0, "", []statetest.Row{
+				{Key: []any{"a"}, Value: value(at.Add(time.Second))},
+				{Key: []any{"b"}, Value: value(at)},
+			})
+		})
+		assert.Contains(t, got, `{w: "a"}: `+name+` is 2026-01-05T09:00:00.005Z, wanted 2026-01-05T09:00:01.005Z in partition 0`)
+		assert.Contains(t, got, `{w: "b"}: `+name+` is -1, wanted 2026-01-05T09:00:00.005Z in partition 0`)
+	}
 }

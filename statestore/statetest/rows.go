@@ -48,9 +48,8 @@ func JoinRows(ctx context.Context, cp *checkpoint.Checkpoint, operator int, side
 type view struct {
 	name       string
 	key, value *sqltype.Type
-	// times are the columns of the value that hold a time as a number.
-	times   map[int]checkpoint.Unit
-	records iter.Seq2[arrow.Record, error]
+	times      map[int]checkpoint.Unit // see numberedTimes
+	records    iter.Seq2[arrow.Record, error]
 }
 
 func storeView(ctx context.Context, cp *checkpoint.Checkpoint, operator int, store string, opts []checkpoint.Option) (*view, error) {
@@ -68,13 +67,20 @@ func storeView(ctx context.Context, cp *checkpoint.Checkpoint, operator int, sto
 	v := &view{name: fmt.Sprintf("operator %s, store %s, batch %d", s.Operator().Label(), s.Name(), at.Batch), records: s.Records(ctx, opts...)}
 	v.key, _ = s.Key()
 	v.value, _ = s.Value()
-	v.times = make(map[int]checkpoint.Unit)
+	v.times = numberedTimes(s)
+	return v, nil
+}
+
+// numberedTimes returns the columns of the value that hold a time as a number:
+// when a row expires or times out.
+func numberedTimes(s *checkpoint.Store) map[int]checkpoint.Unit {
+	times := make(map[int]checkpoint.Unit)
 	for _, c := range s.Columns() {
 		if c.Role != checkpoint.EventTime && c.Side == "value" && len(c.Index) == 1 {
-			v.times[c.Index[0]] = c.Unit
+			times[c.Index[0]] = c.Unit
 		}
 	}
-	return v, nil
+	return times
 }
 
 func joinView(ctx context.Context, cp *checkpoint.Checkpoint, operator int, side checkpoint.Side, opts []checkpoint.Option) (*view, error) {

@@ -8,12 +8,14 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow/decimal128"
 
+	"github.com/sparkstate/sparkstate/checkpoint"
 	"github.com/sparkstate/sparkstate/statestore/sqltype"
 )
 
 // report is in what the rows of a store are not those that are wanted.
 type report struct {
 	key, value     *sqltype.Type // nil where they are not known
+	times          map[int]checkpoint.Unit
 	missing, extra []encoded
 	other          [][2]encoded // of one key: what is wanted, what is there
 }
@@ -37,19 +39,19 @@ func (r *report) write(out *strings.Builder, name string) {
 		if r.more(out, "missing", i, len(r.missing)) {
 			break
 		}
-		fmt.Fprintf(out, "\n  missing  %s → %s", text(r.key, e.key), text(r.value, e.value))
+		fmt.Fprintf(out, "\n  missing  %s → %s", text(r.key, e.key, nil), text(r.value, e.value, r.times))
 	}
 	for i, e := range r.extra {
 		if r.more(out, "extra", i, len(r.extra)) {
 			break
 		}
-		fmt.Fprintf(out, "\n  extra    %s → %s in partition %d", text(r.key, e.key), text(r.value, e.value), e.partition)
+		fmt.Fprintf(out, "\n  extra    %s → %s in partition %d", text(r.key, e.key, nil), text(r.value, e.value, r.times), e.partition)
 	}
 	for i, pair := range r.other {
 		if r.more(out, "different", i, len(r.other)) {
 			break
 		}
-		fmt.Fprintf(out, "\n  differs  %s: %s in partition %d", text(r.key, pair[0].key), r.fields(pair[0].value, pair[1].value), pair[1].partition)
+		fmt.Fprintf(out, "\n  differs  %s: %s in partition %d", text(r.key, pair[0].key, nil), r.fields(pair[0].value, pair[1].value), pair[1].partition)
 	}
 }
 
@@ -63,12 +65,12 @@ func (r *report) more(out *strings.Builder, what string, shown, all int) bool {
 
 // fields says in which columns two values differ.
 func (r *report) fields(want, got []byte) string {
-	plain := fmt.Sprintf("%s, wanted %s", text(r.value, got), text(r.value, want))
+	plain := fmt.Sprintf("%s, wanted %s", text(r.value, got, r.times), text(r.value, want, r.times))
 	if r.value == nil {
 		return plain
 	}
-	a, aerr := decode(r.value, want)
-	b, berr := decode(r.value, got)
+	a, aerr := decodeTimes(r.value, want, r.times)
+	b, berr := decodeTimes(r.value, got, r.times)
 	if aerr != nil || berr != nil {
 		return plain
 	}
@@ -84,10 +86,27 @@ func (r *report) fields(want, got []byte) string {
 	return strings.Join(out, "; ")
 }
 
+// decodeTimes decodes a row with the numbers that are times as such. Negative
+// ones stand for never.
+func decodeTimes(t *sqltype.Type, row []byte, times map[int]checkpoint.Unit) ([]any, error) {
+	v, err := decode(t, row)
+	for i, unit := range times {
+		if err != nil || i >= len(v) {
+			break
+		}
+		if n, ok := v[i].(int64); ok && n >= 0 {
+			if v[i] = time.UnixMilli(n).UTC(); unit == checkpoint.Microseconds {
+				v[i] = time.UnixMicro(n).UTC()
+			}
+		}
+	}
+	return v, err
+}
+
 // text shows a row, as bytes if it cannot be decoded.
-func text(t *sqltype.Type, row []byte) string {
+func text(t *sqltype.Type, row []byte, times map[int]checkpoint.Unit) string {
 	if t != nil {
-		if v, err := decode(t, row); err == nil {
+		if v, err := decodeTimes(t, row, times); err == nil {
 			return cut(show(t, v))
 		}
 	}
@@ -118,6 +137,8 @@ func show(t *sqltype.Type, v any) string {
 		return strconv.Quote(v)
 	case []byte:
 		return fmt.Sprintf("0x%x", v)
+	case time.Time:
+		return v.Format("2006-01-02T15:04:05.999999Z")
 	case decimal128.Num:
 		return v.ToString(int32(t.Scale))
 	case int64:
