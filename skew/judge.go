@@ -26,6 +26,11 @@ const (
 	Structural Verdict = "structural"
 )
 
+// Verdicts returns all that [Judge] and [Analyze] reach.
+func Verdicts() []Verdict {
+	return []Verdict{Even, ByChance, FewKeys, SinglePartition, WrongPartitioning, NullKey, HotKey, FatValues, Structural}
+}
+
 // Severity says whether a verdict matters to anybody.
 type Severity string
 

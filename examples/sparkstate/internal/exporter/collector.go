@@ -62,12 +62,6 @@ var (
 	partition = ofStore("partition_rows", "Rows of one partition. Stores with too many partitions have series for hot ones and the fullest only.", "partition")
 )
 
-// allVerdicts are those that skew.Judge and skew.Analyze reach.
-var allVerdicts = []skew.Verdict{
-	skew.Even, skew.ByChance, skew.FewKeys, skew.SinglePartition, skew.WrongPartitioning,
-	skew.NullKey, skew.HotKey, skew.FatValues, skew.Structural,
-}
-
 // Describe implements prometheus.Collector.
 func (e *Exporter) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range all {
@@ -158,7 +152,7 @@ func (st *storeReading) collect(s series) {
 	for i, g := range storeGauges {
 		s.addDefined(g.metric, st.numbers[i])
 	}
-	for _, v := range allVerdicts {
+	for _, v := range skew.Verdicts() {
 		s.addBool(verdicts, v == st.verdict, string(v))
 	}
 	for p, n := range st.rows {
