@@ -62,7 +62,7 @@ func TestExportFiles(t *testing.T) {
 		assert.Contains(t, out, "dedupe_1")
 		var want []string
 		for _, d := range []string{"stateStoreSave_0", "dedupe_1"} {
-			want = append(want, d+"/default/_sparkstate.json")
+			want = append(want, d+"/default/_sparkstate.json", d+"/default/_SUCCESS")
 			for p := range 4 {
 				want = append(want, fmt.Sprintf("%s/default/part-%05d.%s", d, p, format))
 			}
