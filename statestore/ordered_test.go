@@ -3,6 +3,7 @@ package statestore
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
@@ -138,23 +139,25 @@ func TestOrderedCutShort(t *testing.T) {
 }
 
 // A producer that ends its goroutine, as t.FailNow does, is not waited for for
-// ever.
-func TestOrderedGoexit(t *testing.T) {
-	var got []int
-	var last error
-	for v, err := range ordered(context.Background(), 2, 3, func(_ context.Context, i int, emit func(int) bool) error {
-		emit(i)
-		if i == 1 {
-			runtime.Goexit()
+// ever, nor taken for one that is done.
+func TestGoexit(t *testing.T) {
+	for _, run := range []func(context.Context, int, int, producer[int], handling[int]) iter.Seq2[int, error]{ordered[int], interleaved[int]} {
+		var got []int
+		var last error
+		for v, err := range run(context.Background(), 1, 3, func(_ context.Context, i int, emit func(int) bool) error {
+			emit(i)
+			if i == 1 {
+				runtime.Goexit()
+			}
+			return nil
+		}, plain[int]()) {
+			if last = err; err == nil {
+				got = append(got, v)
+			}
 		}
-		return nil
-	}, plain[int]()) {
-		if last = err; err == nil {
-			got = append(got, v)
-		}
+		assert.Equal(t, []int{0, 1}, got)
+		assert.ErrorIs(t, last, errNoReturn)
 	}
-	assert.Equal(t, []int{0, 1}, got)
-	assert.ErrorIs(t, last, errNoReturn)
 }
 
 // Producers that are ahead of their turn go on until too much waits, and what

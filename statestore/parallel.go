@@ -31,24 +31,27 @@ func interleaved[T any](ctx context.Context, workers, n int, produce producer[T]
 		results := make(chan result, max(workers, 1))
 		var running sync.WaitGroup
 		var next atomic.Int64
+		put := func(r result) bool {
+			select {
+			case results <- r:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
+		run := func(i int) bool {
+			err := errNoReturn
+			defer func() {
+				if err != nil {
+					put(result{err: err})
+				}
+			}()
+			err = produce(ctx, i, func(item T) bool { return put(result{item: item}) })
+			return err == nil
+		}
 		for range min(max(workers, 1), n) {
 			running.Go(func() {
-				for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
-					err := produce(ctx, int(i), func(item T) bool {
-						select {
-						case results <- result{item: item}:
-							return true
-						case <-ctx.Done():
-							return false
-						}
-					})
-					if err != nil {
-						select {
-						case results <- result{err: err}:
-						case <-ctx.Done():
-						}
-						return
-					}
+				for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil && run(int(i)); i = next.Add(1) - 1 {
 				}
 			})
 		}

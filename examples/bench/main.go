@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/sparkstate/sparkstate/statestore/codec"
 	"github.com/sparkstate/sparkstate/statestore/statetest"
@@ -43,6 +44,12 @@ func main() {
 	flag.BoolVar(&o.growth, "growth", false, "states of other sizes instead: from 10,000 keys to 50 million, from 1 partition to 10,000")
 	flag.StringVar(&o.dir, "dir", "", "where to write the states, and to find them again; a temporary directory if empty")
 	flag.Parse()
+	flag.Visit(func(f *flag.Flag) {
+		if o.growth && slices.Contains([]string{"keys", "partitions", "touched", "spark"}, f.Name) {
+			fmt.Fprintf(os.Stderr, "bench: -%s has no effect with -growth\n", f.Name)
+			os.Exit(2)
+		}
+	})
 	if err := run(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
