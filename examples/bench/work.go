@@ -160,7 +160,7 @@ func analysis(dir string, workers int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(r.Verdict)
+	fmt.Println(int64(r.Summary.Total))
 	return cp.Close()
 }
 
