@@ -161,9 +161,22 @@ func (t *heavyTable) lower(by float64, keys int) {
 	}
 }
 
-// reset empties the table, and keeps the memory.
+// reset empties the table, and keeps the memory. It costs no more than filling
+// the table did, however large it was before.
 func (t *heavyTable) reset() {
-	clear(t.slots)
+	if 16*t.held < len(t.slots) {
+		mask := uint64(len(t.slots) - 1)
+		for i := range t.held {
+			own := t.entry(i).hash&^heavyIndex | uint64(i+1)
+			at := own >> t.shift
+			for t.slots[at] != own {
+				at = (at + 1) & mask
+			}
+			t.slots[at] = 0
+		}
+	} else {
+		clear(t.slots)
+	}
 	t.held = 0
 	t.arena.reset()
 }

@@ -122,7 +122,7 @@ func TestHeavyHittersReset(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		h.reset()
 		truth := map[string]float64{}
-		for range 1 + r.IntN(6000) {
+		for range []int{5000, 100, 1, 6000, 30, 2500}[seed] {
 			k := fmt.Sprint(r.IntN(2500))
 			if r.IntN(200) == 0 {
 				k += strings.Repeat("long", r.IntN(arenaChunk/2))
@@ -139,7 +139,7 @@ func TestHeavyHittersReset(t *testing.T) {
 			got[string(x.Key)] = x.Weight
 		}
 		assert.Equal(t, truth, got)
-		if seed%2 == 0 { // into the lossy state and back
+		if seed == 3 { // into the lossy state and back
 			for i := range 5000 {
 				h.Add(fmt.Append(nil, "other", i), 1)
 			}
