@@ -45,11 +45,11 @@ type walker struct {
 	cols      []*HeavyHitters // of what was not handed on
 	readers   []*columnReader
 	sized     KeySizes
-	values    [][]float64 // the measure by partition at each of the counts
+	trials    trials
 }
 
 func (a *analysis) newWalker() *walker {
-	w := &walker{keys: NewHeavyHitters(a.o.ExactKeys, 0), values: a.newValues()}
+	w := &walker{keys: NewHeavyHitters(a.o.ExactKeys, 0), trials: a.newTrials()}
 	if a.key != nil {
 		for i := range a.key.Fields {
 			w.cols = append(w.cols, newColumnCounter())
@@ -73,18 +73,7 @@ func (w *walker) begin(a *analysis, partition int) {
 	for _, c := range w.cols {
 		c.reset()
 	}
-	for _, v := range w.values {
-		clear(v)
-	}
-}
-
-// newValues returns the measure by partition, 0 for all, at each of the counts.
-func (a *analysis) newValues() [][]float64 {
-	values := make([][]float64, len(a.counts))
-	for i, n := range a.counts {
-		values[i] = make([]float64, n)
-	}
-	return values
+	w.trials.reset()
 }
 
 // walk walks partitions that are there, some at a time, and takes what they
@@ -261,9 +250,7 @@ func (w *walker) place(a *analysis, key []byte, weight float64) error {
 	if err != nil {
 		return err
 	}
-	for i, n := range a.counts {
-		w.values[i][placement.Partition(h, n)] += weight
-	}
+	w.trials.add(h, weight)
 	part.checked++
 	if belongs := placement.Partition(h, a.n); belongs != w.partition {
 		part.misplaced++

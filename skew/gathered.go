@@ -39,7 +39,7 @@ type partial struct {
 
 // newGathered returns what is known before any walk.
 func (a *analysis) newGathered() gathered {
-	g := gathered{parts: make([]partial, a.n), keys: NewHeavyHitters(a.o.ExactKeys, 0), values: a.newValues()}
+	g := gathered{parts: make([]partial, a.n), keys: NewHeavyHitters(a.o.ExactKeys, 0), values: newValues(a.counts)}
 	for range a.columnsOf() {
 		g.cols = append(g.cols, NewHeavyHitters(a.o.ExactKeys, 0))
 	}
@@ -59,7 +59,7 @@ func (a *analysis) merge(w *walker) {
 	part := &a.parts[w.partition]
 	*part = w.part
 	part.walked = true
-	a.addValues(w.values)
+	w.trials.addTo(a.values)
 	distinct, exact := w.keys.Distinct()
 	part.distinct, part.lossy = distinct, !exact
 	switch {
@@ -75,14 +75,6 @@ func (a *analysis) merge(w *walker) {
 	a.keys.Merge(w.keys)
 	for i, c := range w.cols {
 		a.cols[i].Merge(c)
-	}
-}
-
-func (g *gathered) addValues(values [][]float64) {
-	for i, at := range values {
-		for p, v := range at {
-			g.values[i][p] += v
-		}
 	}
 }
 

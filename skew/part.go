@@ -125,7 +125,7 @@ func (p *Part) Merge(other *Part) error {
 	p.sizes.Merge(&other.sizes)
 	p.sized.Merge(&other.sized)
 	p.spill = p.spill || other.spill
-	p.addValues(other.values)
+	addValues(p.values, other.values)
 	return nil
 }
 
