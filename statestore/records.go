@@ -208,19 +208,21 @@ func (b *builder) add(rows []Entry) error {
 		b.value.Begin(b.before, 0)
 		b.begun = true
 	}
-	b.keys, b.values = b.keys[:0], b.values[:0]
+	if len(b.keys) < len(rows) {
+		b.batches = batches{make([][]byte, len(rows)), make([][]byte, len(rows))}
+	}
+	keys, values := b.keys[:len(rows)], b.values[:len(rows)]
 	for i := range rows {
 		b.bytes += len(rows[i].Key) + len(rows[i].Value)
-		b.keys = append(b.keys, rows[i].Key)
-		b.values = append(b.values, rows[i].Value)
+		keys[i], values[i] = rows[i].Key, rows[i].Value
 	}
 	b.rows += len(rows)
-	if err := b.key.Add(b.keys); err != nil {
+	if err := b.key.Add(keys); err != nil {
 		b.value.Discard()
 		b.begun = false
 		return fmt.Errorf("key: %w", err)
 	}
-	if err := b.value.Add(b.values); err != nil {
+	if err := b.value.Add(values); err != nil {
 		b.key.Discard()
 		b.begun = false
 		return fmt.Errorf("value: %w", err)
