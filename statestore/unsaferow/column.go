@@ -71,6 +71,12 @@ func (c *numberColumn) add(in cells) error {
 		}
 	default:
 		out := asUint64(out)[:len(in.at)]
+		if in.dense {
+			for i, p := range in.at {
+				out[i] = le.Uint64(base[i][p:])
+			}
+			break
+		}
 		for i, p := range in.at {
 			out[i] = 0
 			if p >= 0 {
