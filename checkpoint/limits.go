@@ -7,8 +7,8 @@ import (
 )
 
 // Limits are what a checkpoint may ask of whoever reads it. They bound memory
-// and time, whatever its files claim; beyond one of them the error is of kind
-// [statestore.ErrTooLarge]. A field that is 0 leaves its default.
+// and time, whatever its files claim; beyond one of them, but for Findings, the
+// error is of kind [statestore.ErrTooLarge]. A field that is 0 leaves its default.
 //
 // No limit is needed on how deep schemas nest: [sqltype.MaxDepth] is fixed.
 type Limits struct {

@@ -30,7 +30,7 @@
 // that is asked for writes them: rows, codecs, logs and what they pin, schema
 // files, operator metadata, and the sidecars. Keys go to the partition that
 // Spark's hash names. Operators that this provider cannot hold have no function:
-// transformWithState, and joins of state format 3.
+// transformWithState, and joins of state formats 3 and 4.
 //
 // Spark takes them for its own. Its sources statestore and state-metadata (4.1.4,
 // 4.3.0) give the rows back, and its queries (3.5.9, 4.1.4, 4.3.0) go on from
