@@ -20,8 +20,8 @@ type query struct {
 func AtBatch(b int64) Option { return func(q *query) { q.batch, q.hasBatch = b, true } }
 
 // FromSnapshot forces the snapshot that batch b left behind as the start, as
-// Spark's option snapshotStartBatchId does plus one. Without that very
-// snapshot the read fails.
+// Spark's option snapshotStartBatchId does. Without that very snapshot the read
+// fails.
 func FromSnapshot(b int64) Option { return pass(statestore.FromSnapshot(b + 1)) }
 
 // Partitions restricts the read to some partitions.

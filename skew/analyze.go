@@ -18,8 +18,8 @@ var ErrMeasure = errors.New("skew: no such measure")
 
 // Options change what [Analyze] looks at; the zero value is a good start.
 type Options struct {
-	// Measure is rows, bytes, or a numeric column such as value.count; "" is
-	// rows.
+	// Measure is rows, bytes, changes, or a numeric column such as value.count;
+	// "" is rows.
 	Measure string
 	// WhatIf are the numbers of partitions to try; nil tries a quarter, half,
 	// twice and four times the present number.

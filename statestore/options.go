@@ -33,8 +33,8 @@ type read struct {
 func AtVersion(v int64) Option { return func(r *read) { r.version = provider.Version{Number: v} } }
 
 // FromSnapshot forces the snapshot of version v as the start of the chain, as
-// Spark's option snapshotStartBatchId does. Without that very snapshot the
-// read fails.
+// Spark's option snapshotStartBatchId does with v-1. Without that very snapshot
+// the read fails.
 func FromSnapshot(v int64) Option { return func(r *read) { r.load.BaseVersion = v } }
 
 // Partitions restricts the read to some partitions.
