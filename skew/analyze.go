@@ -83,12 +83,6 @@ type subset struct {
 	hasher  *placement.Hasher
 }
 
-// fitShare is the part of the rows that other columns must explain.
-const fitShare = 0.99
-
-// sampleRows is how many rows of a partition are tried with other columns.
-const sampleRows = 2000
-
 func newAnalysis(ctx context.Context, s *checkpoint.Store, o Options, opts []checkpoint.Option) (*analysis, error) {
 	o.Measure = cmp.Or(o.Measure, ByRows)
 	o.Top = cmp.Or(o.Top, 5)

@@ -105,6 +105,9 @@ func (a *analysis) columns(r *Report) {
 	}
 }
 
+// fitShare is the part of the rows that other columns must explain.
+const fitShare = 0.99
+
 // placed compares where keys are with where they belong.
 func (a *analysis) placed(r *Report) {
 	r.Placement.Strict = a.place.Strict

@@ -243,6 +243,9 @@ func (a *analysis) changes(ctx context.Context, p int, missing *[]int64) iter.Se
 	}
 }
 
+// sampleRows is how many rows of a partition are tried with other columns.
+const sampleRows = 2000
+
 // place hashes a key: for where it is, and for where it would be.
 func (w *walker) place(a *analysis, key []byte, weight float64) error {
 	part := &w.part

@@ -87,7 +87,7 @@ func (t *heavyTable) find(hash uint64, key []byte) *heavyEntry {
 // add adds a key that is not held.
 func (t *heavyTable) add(a *addition) {
 	if 4*(t.held+1) > 3*len(t.slots) {
-		t.resize(slotsFor(t.held + 1))
+		t.grow()
 	}
 	if t.held == len(t.entries)*entryChunk {
 		t.entries = append(t.entries, make([]heavyEntry, entryChunk))
@@ -116,14 +116,20 @@ func slotsFor(keys int) int {
 	return n
 }
 
-// resize makes so many slots of none or fewer.
-func (t *heavyTable) resize(n int) {
-	old := t.slots
-	if n <= len(old) {
+// empty makes the slots so many, all empty.
+func (t *heavyTable) empty(n int) {
+	if n == len(t.slots) {
+		clear(t.slots)
 		return
 	}
 	t.slots = make([]uint64, n)
 	t.shift = uint(64 - bits.TrailingZeros(uint(n)))
+}
+
+// grow makes room for another key.
+func (t *heavyTable) grow() {
+	old := t.slots
+	t.empty(slotsFor(t.held + 1))
 	for _, s := range old {
 		if s != 0 {
 			t.place(s)
@@ -150,12 +156,7 @@ func (t *heavyTable) lower(by float64, keys int) {
 		t.spare = arena{}
 	}
 	t.spare.reset()
-	size := slotsFor(keys)
-	if size < len(t.slots) {
-		t.slots = nil
-	}
-	t.resize(size)
-	clear(t.slots)
+	t.empty(slotsFor(keys))
 	for i := range t.held {
 		t.place(t.entry(i).hash&^heavyIndex | uint64(i+1))
 	}

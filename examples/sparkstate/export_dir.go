@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -182,8 +183,8 @@ func (d *exportDir) noted() (e exported, there bool, err error) {
 }
 
 // claim makes the folder and writes the note, and takes away the mark of a run
-// before. Of several runs at a time the
-// first one does; the others must agree with it.
+// before. Of several runs at a time the first one writes it; the others must
+// agree with it.
 func (d *exportDir) claim(overwrite bool, mark string) error {
 	if err := os.MkdirAll(d.path, 0o777); err != nil {
 		return output(err)
@@ -234,13 +235,7 @@ func (d *exportDir) complete(mark string) error {
 	if mark == "" {
 		return nil
 	}
-	f, err := newTempFile(filepath.Join(d.path, mark))
-	if err != nil {
-		return output(err)
-	}
-	defer f.discard()
-	_, err = f.keep()
-	return output(err)
+	return replace(filepath.Join(d.path, mark), nil, func(io.Writer) error { return nil })
 }
 
 // exportedFile says how large a file has become.
